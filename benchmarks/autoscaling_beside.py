@@ -115,10 +115,10 @@ async def _shares(plane: Plane) -> dict[str, float]:
 
 async def _create(plane: Plane, slots: asyncio.Semaphore, name: str) -> None:
     marks = {"app": name}
-    asked = {"requests": {"cpu": "100m", "memory": "64Mi"}}
+    request = {"requests": {"cpu": "100m", "memory": "64Mi"}}
     pod = {
         "metadata": {"labels": marks},
-        "spec": {"containers": [{"name": "app", "image": "nginx", "resources": asked}]},
+        "spec": {"containers": [{"name": "app", "image": "nginx", "resources": request}]},
     }
     spec = {"replicas": PODS, "selector": {"matchLabels": marks}, "template": pod}
     async with slots:

@@ -84,17 +84,17 @@ async def _cost(made: World) -> list[Result]:
     idle = (sum(process.cpu_times()[:2]) - idle) / 10
     before = list(counts)
     watched = await _spent(made, process, SECONDS)
-    heard = [now - then for now, then in zip(counts, before, strict=True)]
+    received = [now - then for now, then in zip(counts, before, strict=True)]
     for reader in readers:
         reader.cancel()
-    if min(heard) < SECONDS:
-        raise AssertionError(f"a dashboard heard of {min(heard)} changes only: {heard}")
+    if min(received) < SECONDS:
+        raise AssertionError(f"a dashboard heard of {min(received)} changes only: {received}")
     return [
         Result(f"control plane alone, {CHANGES:g} changes/s", alone.share, "% of a core"),
         Result(f"{OPEN} open dashboards on top", watched.share - alone.share, "% of a core", 10.0),
         Result(f"{OPEN} open dashboards and no changes", 100 * idle, "% of a core"),
         Result("changes while they were open", watched.changes, "1/s", 0.95 * CHANGES, higher_is_better=True),
-        Result("messages of one dashboard", statistics.median(heard) / watched.seconds, "1/s"),
+        Result("messages of one dashboard", statistics.median(received) / watched.seconds, "1/s"),
     ]
 
 

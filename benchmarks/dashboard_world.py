@@ -180,7 +180,7 @@ async def _token(hub: Client, name: str) -> str:
     subject = {"kind": "ServiceAccount", "name": name, "namespace": "default"}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "looking"}
     await hub.resource(ROLE_BINDINGS).create({"metadata": {"name": name}, "roleRef": role, "subjects": [subject]})
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}
-    made = await hub.resource(ACCOUNTS).submit(name, "token", asked, "default")
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}
+    made = await hub.resource(ACCOUNTS).submit(name, "token", request, "default")
     found: str = made["status"]["token"]
     return found

@@ -92,7 +92,7 @@ async def times(
 
 
 async def measure() -> list[Result]:
-    asked = interpreter()
+    subject = interpreter()
     levels = {
         "native": resource("apps/v1", "Deployment"),
         "bundled": resource("apps.kruise.io/v1alpha1", "CloneSet"),
@@ -101,24 +101,24 @@ async def measure() -> list[Result]:
     }
     results = []
     for name, given in levels.items():
-        seconds = await times(asked.replicas, given)
+        seconds = await times(subject.replicas, given)
         results.append(Result(f"replicas, {name}", len(seconds) / sum(seconds), "calls/s", higher_is_better=True))
     scripted = resource("example.io/v1", "Scripted")
     size = len(orjson.dumps(scripted)) / 1024
     scripted_calls: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
-        "GetReplicas": asked.replicas,
-        "InterpretHealth": asked.healthy,
-        "ReviseReplica": lambda tree: asked.revise(tree, 5),
+        "GetReplicas": subject.replicas,
+        "InterpretHealth": subject.healthy,
+        "ReviseReplica": lambda tree: subject.revise(tree, 5),
     }
     for function, ask in scripted_calls.items():
         micros = [second * 1e6 for second in await times(ask, scripted)]
         results.append(Result(f"script {function} on {size:.1f} KiB, median", median(micros), "µs", LUA_TARGET))
     start = time.perf_counter()
-    await asyncio.gather(*(asked.replicas(scripted) for _ in range(CALLS)))
+    await asyncio.gather(*(subject.replicas(scripted) for _ in range(CALLS)))
     results.append(
         Result("scripts, all at once", CALLS / (time.perf_counter() - start), "calls/s", higher_is_better=True)
     )
-    await asked.close()
+    await subject.close()
     return results
 
 

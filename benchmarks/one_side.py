@@ -149,7 +149,7 @@ async def measure(side: Side, count: int, singles: int) -> Figures:
         single = [(await created.create(1, 1)).slowest for _ in range(singles)]
         await _quiet(side, idle)
         before, control, members = await revision(hub), Spent.by(side.control), Spent.by(side.simulated)
-        asked, began = [await _requests(client) for client in (hub, *side.members.values())], time.perf_counter()
+        counted, began = [await _requests(client) for client in (hub, *side.members.values())], time.perf_counter()
         many = await created.create(count, CONCURRENCY)
         arrived, at = Spent.by(side.control), time.perf_counter()
         ended = await _quiet(side, idle)
@@ -169,8 +169,8 @@ async def measure(side: Side, count: int, singles: int) -> Figures:
         "control plane, MB after": sum(process.memory_info().rss for process in side.control) / MEGABYTE,
         "members, MB after": sum(process.memory_info().rss for process in side.simulated) / MEGABYTE,
         **{f"writes a Deployment: {what}": number / count for what, number in written.items()},
-        "HTTP requests a Deployment to the control plane": (answered[0] - asked[0]) / count,
-        "HTTP requests a Deployment to the members": (sum(answered[1:]) - sum(asked[1:])) / count,
+        "HTTP requests a Deployment to the control plane": (answered[0] - counted[0]) / count,
+        "HTTP requests a Deployment to the members": (sum(answered[1:]) - sum(counted[1:])) / count,
         "control plane, wake-ups a Deployment": (used.wakeups - control.wakeups) / count,
         "control plane, writing system calls a Deployment": (used.writes - control.writes) / count,
         "control plane, KB written a Deployment": (used.bytes - control.bytes) / count / 1e3,

@@ -98,8 +98,8 @@ async def _reference(anchors: Path, folder: Path) -> Figures:
         etcd = ["--etcd-servers=http://127.0.0.1:2379", "--etcd-prefix=/karmada-search"]
         async with aggregated(anchors, hub, "search", [VERSION], etcd) as (port, process):
             target = load([anchors / "run/karmada.kubeconfig"]).target()
-            asked = HttpTransport(target._replace(server=f"https://127.0.0.1:{port}"))
-            return await _figures(asked, process, PLAIN)
+            transport = HttpTransport(target._replace(server=f"https://127.0.0.1:{port}"))
+            return await _figures(transport, process, PLAIN)
 
 
 async def _copy_clusters(source: Client, hub: Client) -> None:
@@ -137,13 +137,13 @@ async def _search(folder: Path) -> AsyncIterator[Search]:
             await search.stop()
 
 
-async def _figures(asked: HttpTransport, process: psutil.Process, registry: JSONObject) -> Figures:
-    await asked.raw("POST", f"{GROUP}/resourceregistries", orjson.dumps(registry))
+async def _figures(transport: HttpTransport, process: psutil.Process, registry: JSONObject) -> Figures:
+    await transport.raw("POST", f"{GROUP}/resourceregistries", orjson.dumps(registry))
     await _loaded(process)
     seconds = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        async with asked.stream(f"{LIST}?limit={LISTED}") as pieces:  # 40 MB: more than clients take as one answer
+        async with transport.stream(f"{LIST}?limit={LISTED}") as pieces:  # 40 MB: more than clients take as one answer
             body = b"".join([piece async for piece in pieces])
         seconds.append(time.perf_counter() - began)
     if (found := len(orjson.loads(body)["items"])) != LISTED:

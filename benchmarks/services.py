@@ -47,7 +47,7 @@ def run(services: int = SERVICES_COUNT, clusters: int = CLUSTERS) -> list[Result
 async def _measure(services: int, clusters: int) -> list[Result]:
     written: Counter[str] = Counter()
 
-    def heard(cluster: str, request: Request) -> None:
+    def count_writes(cluster: str, request: Request) -> None:
         if request.verb in WRITES:
             written[cluster] += 1
 
@@ -56,7 +56,7 @@ async def _measure(services: int, clusters: int) -> list[Result]:
     gates = DEFAULTS.with_overrides({"MultiClusterService": True})
     # As in production: members are asked how they are every ten seconds.
     options = ControlPlaneOptions(options=Options(StatusOptions()), gates=gates, search=False)
-    async with Federation(fleet=fleet, options=options, on_request=heard) as federation:
+    async with Federation(fleet=fleet, options=options, on_request=count_writes) as federation:
         bench = _Bench(federation, [member.name for member in fleet.members], written)
         empty = _memory()
         started = time.perf_counter()

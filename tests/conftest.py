@@ -77,17 +77,17 @@ def logs_are_captured() -> None:
 @pytest.fixture
 def failures() -> Iterator[list[str]]:
     """For tests in which reconciling fails on purpose: what failed."""
-    with UnexpectedFailures().listening() as heard:
-        yield heard.found
+    with UnexpectedFailures().listening() as unexpected:
+        yield unexpected.found
 
 
 @pytest.fixture(autouse=True)
 def nothing_fails_unnoticed(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test in which something failed that a retry hid."""
-    with UnexpectedFailures().listening() as heard:
+    with UnexpectedFailures().listening() as unexpected:
         yield
     if "failures" not in request.fixturenames:
-        assert not heard.found, "failed, and was tried again: " + "; ".join(heard.found[:20])
+        assert not unexpected.found, "failed, and was tried again: " + "; ".join(unexpected.found[:20])
 
 
 @pytest.fixture

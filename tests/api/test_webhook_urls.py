@@ -10,7 +10,7 @@ NO_URL = "Required value: url must be a valid URL: parse"
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "expected"),
     [
         pytest.param("HTTPS://h", [], id="right"),
         pytest.param("https://h/x y", [], id="a path with a space"),
@@ -63,5 +63,5 @@ NO_URL = "Required value: url must be a valid URL: parse"
         ),
     ],
 )
-def test_the_url_of_a_webhook(url: str, said: list[str]) -> None:
-    assert [str(error) for error in url_errors(url, "url")] == [f"url: {text}" for text in said]
+def test_the_url_of_a_webhook(url: str, expected: list[str]) -> None:
+    assert [str(error) for error in url_errors(url, "url")] == [f"url: {text}" for text in expected]

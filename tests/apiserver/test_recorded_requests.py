@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.golden, pytest.mark.tools]
 async def test_a_recorded_suite(suite, tmp_path):
     if not tool(RECORDED).exists():
         pytest.skip("needs ../shared/golden/kube")
-    results, said = await replay(RECORDED, suite, tmp_path)
+    results, output = await replay(RECORDED, suite, tmp_path)
     failed = {result["case"] for result in results if not result["ok"]}
-    assert failed == set(KNOWN.get(suite, {})), said[-8000:]
+    assert failed == set(KNOWN.get(suite, {})), output[-8000:]
     assert results

@@ -26,12 +26,12 @@ class Terminal:
         *,
         program: Sequence[str] = PROGRAM,
         columns: int = 200,
-        **said: str,
+        **variables: str,
     ) -> None:
         self._screen, inside = pty.openpty()
         termios.tcsetwinsize(inside, (50, columns))
         inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        environment = inherited | {"KUBECONFIG": str(federation.kubeconfig), "TERM": "xterm"} | said
+        environment = inherited | {"KUBECONFIG": str(federation.kubeconfig), "TERM": "xterm"} | variables
         self._process = subprocess.Popen(
             [*program, *words], stdin=inside, stdout=inside, stderr=inside, env=environment, start_new_session=True
         )

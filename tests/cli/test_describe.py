@@ -66,8 +66,8 @@ def kubectl() -> str | None:
     found = shutil.which("kubectl")
     if found is None:
         return None
-    said = subprocess.run([found, "version", "--client"], capture_output=True, text=True, check=False).stdout
-    return found if f"Client Version: {RECORDED_WITH}" in said else None
+    output = subprocess.run([found, "version", "--client"], capture_output=True, text=True, check=False).stdout
+    return found if f"Client Version: {RECORDED_WITH}" in output else None
 
 
 async def served_kind(client: Client, item: dict[str, Any]) -> ApiResource:

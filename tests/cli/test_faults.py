@@ -216,8 +216,8 @@ def test_the_demo_shows_an_answer_without_the_wait_for_it(federation: World, sho
     member = federation.fleet["member2"]
     federation.call(member.change_faults(hanging=True))
     try:
-        said = asyncio.run(why(federation.kubeconfig, ["deployment/shop", "-n", shop], terminal=True))
+        output = asyncio.run(why(federation.kubeconfig, ["deployment/shop", "-n", shop], terminal=True))
     finally:
         federation.call(member.change_faults(hanging=False))
-    assert "waiting for the members" not in said
-    assert "\r" not in said
+    assert "waiting for the members" not in output
+    assert "\r" not in output

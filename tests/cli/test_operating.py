@@ -294,8 +294,8 @@ def test_interpreting_needs_no_control_plane(federation: World, tmp_path: Path) 
     )
     words = ("interpret", "-f", str(customization))
     assert "InterpretHealth:                PASS" in federation.run(*words, "--check", config=False).out
-    asked = (*words, "--observed-file", str(widget), "--operation", "interpretHealth")
-    assert federation.run(*asked, config=False).out == "---\n# [1/1] healthy:\ntrue\n"
+    arguments = (*words, "--observed-file", str(widget), "--operation", "interpretHealth")
+    assert federation.run(*arguments, config=False).out == "---\n# [1/1] healthy:\ntrue\n"
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,9 @@ def test_a_read_is_the_same_without_a_loop(federation: World, shop: str, words: 
     # A busy machine may take longer than plain reads wait: then there is a loop, and the same answer.
     for _ in range(5):
         done = program(federation, *words)
-        said, _, last = done.stderr.rstrip("\n").rpartition("\n")
+        printed, _, last = done.stderr.rstrip("\n").rpartition("\n")
         assert (done.returncode, done.stdout) == (expected.code, expected.out)
-        assert said.rstrip("\n") == expected.err.rstrip("\n")
+        assert printed.rstrip("\n") == expected.err.rstrip("\n")
         ways.add(last)
         if last == way:
             break

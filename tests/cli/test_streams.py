@@ -77,7 +77,7 @@ def test_exec_goes_through_the_proxy_of_the_kubeconfig(
     finally:
         federation.call(proxy.__aexit__())
     # One connection for the requests before, one for the stream.
-    assert len(proxy.heard) >= 2
+    assert len(proxy.received) >= 2
 
 
 def test_attach_passes_input_on_until_it_ends(federation: World, shop: str, pod: str) -> None:

@@ -26,7 +26,7 @@ def apply(federation: World, folder: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("said", "warnings"),
+    ("spec", "warnings"),
     [
         ({}, []),
         (
@@ -45,9 +45,9 @@ def apply(federation: World, folder: Path, text: str) -> list[str]:
     ids=["all well", "cluster", "kind", "gate"],
 )
 def test_a_policy_that_leads_nowhere_brings_a_warning(
-    federation: World, tmp_path: Path, said: dict[str, str], warnings: list[str]
+    federation: World, tmp_path: Path, spec: dict[str, str], warnings: list[str]
 ) -> None:
-    words = {"name": "here", "kind": "Deployment", "clusters": "member1", "more": ""} | said
+    words = {"name": "here", "kind": "Deployment", "clusters": "member1", "more": ""} | spec
     assert apply(federation, tmp_path, POLICY.format(**words)) == warnings
 
 
@@ -89,10 +89,10 @@ def test_why_repeats_what_has_no_effect(federation: World, tmp_path: Path) -> No
     file.write_text(SHOP.partition("---")[0] + "---" + policy)
     assert federation.run("apply", "-f", str(file), "-n", space).code == 0
     federation.eventually(lambda: federation.run("why", "deployment/shop", "-n", space).code == 0)
-    said = federation.run("why", "deployment/shop", "-n", space).out
+    output = federation.run("why", "deployment/shop", "-n", space).out
     reason = "spec.preemption has no effect: the feature gate PropagationPolicyPreemption is off"
-    assert f"! PropagationPolicy {space}/early: {reason}" in said
-    assert f"Nothing is broken, but is this meant? PropagationPolicy {space}/early: {reason}." in said
+    assert f"! PropagationPolicy {space}/early: {reason}" in output
+    assert f"Nothing is broken, but is this meant? PropagationPolicy {space}/early: {reason}." in output
 
 
 def test_why_says_that_nothing_acts_on_an_object(federation: World, tmp_path: Path) -> None:

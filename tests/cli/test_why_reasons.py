@@ -87,24 +87,24 @@ class Case:
         return self.until(holds)
 
 
-def row(said: str, cluster: str) -> str:
+def row(text: str, cluster: str) -> str:
     """The line of a cluster in the table, with single blanks."""
-    return next(" ".join(line.split()) for line in said.splitlines() if line.split()[:1] == [cluster])
+    return next(" ".join(line.split()) for line in text.splitlines() if line.split()[:1] == [cluster])
 
 
 def test_a_typo_beside_a_name_that_is_right_is_doubted(federation: World) -> None:
-    said = Case(federation, web(), policy("{clusterAffinity: {clusterNames: [member1, membr2]}}")).whole()
+    text = Case(federation, web(), policy("{clusterAffinity: {clusterNames: [member1, membr2]}}")).whole()
     doubt = "clusterAffinity.clusterNames names membr2, which is no member (did you mean member2?)"
-    assert f"! {doubt}" in said
-    assert f"Nothing is broken, but is this meant? {doubt}." in said
+    assert f"! {doubt}" in text
+    assert f"Nothing is broken, but is this meant? {doubt}." in text
 
 
 def test_an_override_that_fails_names_its_policy(federation: World) -> None:
     wrong = override("{plaintext: [{path: /spec/nope/deep, operator: replace, value: 1}]}")
     case = Case(federation, wrong, web(), policy(TWO))
-    said = case.broken("overrides")
-    assert f"✗ overrides   the copy for member2 cannot be made: OverridePolicy {case.space}/limits: " in said
-    assert f"What to do: Correct OverridePolicy {case.space}/limits.\n" in said
+    text = case.broken("overrides")
+    assert f"✗ overrides   the copy for member2 cannot be made: OverridePolicy {case.space}/limits: " in text
+    assert f"What to do: Correct OverridePolicy {case.space}/limits.\n" in text
 
 
 @pytest.mark.parametrize(
@@ -117,57 +117,57 @@ def test_an_override_that_fails_names_its_policy(federation: World) -> None:
 )
 def test_replicas_that_an_override_sets_are_not_waited_for(federation: World, overriders: str) -> None:
     fewer = override(overriders)
-    said = Case(federation, fewer, web(), policy("{clusterAffinity: {clusterNames: [member2]}}")).whole()
-    assert "1 override policy takes effect" in said
-    assert "override policies let member2 run 1" in said
-    assert "✓ status          1 of 1 replica is ready" in said
+    text = Case(federation, fewer, web(), policy("{clusterAffinity: {clusterNames: [member2]}}")).whole()
+    assert "1 override policy takes effect" in text
+    assert "override policies let member2 run 1" in text
+    assert "✓ status          1 of 1 replica is ready" in text
 
 
 def test_no_room_names_the_resource_what_is_wanted_and_what_is_free(federation: World) -> None:
-    said = Case(federation, web("7"), policy(DYNAMIC)).broken("scheduling", "a replica asks for")
+    text = Case(federation, web("7"), policy(DYNAMIC)).broken("scheduling", "a replica asks for")
     for name in ("member1", "member2", "member3"):
-        assert "room for 0: a replica asks for cpu 7, " in row(said, name)
-        assert row(said, name).endswith(" free in all, but not on one node by its grades of nodes or its estimator")
-    assert "What to do: Make room, ask for less, or let the placement include more clusters: member1, which" in said
-    assert "takes 0 of 3 (a replica asks for cpu 7, " in said
+        assert "room for 0: a replica asks for cpu 7, " in row(text, name)
+        assert row(text, name).endswith(" free in all, but not on one node by its grades of nodes or its estimator")
+    assert "What to do: Make room, ask for less, or let the placement include more clusters: member1, which" in text
+    assert "takes 0 of 3 (a replica asks for cpu 7, " in text
 
 
 def test_too_little_in_all_is_reported_as_such(federation: World) -> None:
-    said = Case(federation, web("900"), policy(DYNAMIC)).broken("scheduling", "a replica asks for")
-    assert "room for 0: a replica asks for cpu 900, " in row(said, "member1")
-    assert row(said, "member1").endswith(" free")  # how much depends on the pods of other tests
+    text = Case(federation, web("900"), policy(DYNAMIC)).broken("scheduling", "a replica asks for")
+    assert "room for 0: a replica asks for cpu 900, " in row(text, "member1")
+    assert row(text, "member1").endswith(" free")  # how much depends on the pods of other tests
 
 
 def test_labels_are_shown_as_wanted_and_as_they_are(federation: World) -> None:
     placement = "{clusterAffinity: {labelSelector: {matchLabels: {tier: bronze}}}}"
-    said = Case(federation, web(), policy(placement)).broken("scheduling", "wants tier=bronze")
-    assert row(said, "member1").endswith("wants tier=bronze; it has tier=gold")
-    assert row(said, "member2").endswith("wants tier=bronze; it has no tier")
-    assert "karmadactl label cluster member1 tier=bronze --overwrite" in said
+    text = Case(federation, web(), policy(placement)).broken("scheduling", "wants tier=bronze")
+    assert row(text, "member1").endswith("wants tier=bronze; it has tier=gold")
+    assert row(text, "member2").endswith("wants tier=bronze; it has no tier")
+    assert "karmadactl label cluster member1 tier=bronze --overwrite" in text
 
 
 def test_the_policy_that_holds_it_is_no_loser(federation: World) -> None:
     case = Case(federation, web(), policy(TWO), policy(TWO, "labelSelector: {matchLabels: {app: web}}", "wide"))
-    said = case.whole()
-    assert f"✓ policy          PropagationPolicy {case.space}/web selects it by name\n" in said
-    assert f"PropagationPolicy {case.space}/wide selects it too, but selects by labels, which is less specific" in said
-    assert f"{case.space}/web selects it too" not in said
+    text = case.whole()
+    assert f"✓ policy          PropagationPolicy {case.space}/web selects it by name\n" in text
+    assert f"PropagationPolicy {case.space}/wide selects it too, but selects by labels, which is less specific" in text
+    assert f"{case.space}/web selects it too" not in text
 
 
 def test_the_nearest_miss_is_the_advice(federation: World) -> None:
     far = policy(TWO, "labelSelector: {matchLabels: {app: other}}", "a-labels")
     case = Case(federation, web(), far, policy(TWO, "name: wbe", "b-near"))
-    said = case.broken("policy")
+    text = case.broken("policy")
     near = f"PropagationPolicy {case.space}/b-near selects the name wbe, not web: correct name"
-    assert f"What to do: {near}.\n" in said
-    assert said.index(near) < said.index("a-labels")
+    assert f"What to do: {near}.\n" in text
+    assert text.index(near) < text.index("a-labels")
 
 
 def test_a_suggested_command_names_a_pod_that_is_there(federation: World) -> None:
     text = web(image="crash:1")
     case = Case(federation, text, policy("{clusterAffinity: {clusterNames: [member3]}}"))
-    said = case.broken("member member3", "--previous")
-    command = next(line for line in said.splitlines() if "karmadactl logs" in line)
+    broken = case.broken("member member3", "--previous")
+    command = next(line for line in broken.splitlines() if "karmadactl logs" in line)
     pods = federation.run("get", "pods", "-s", "members", "-C", "member3", "-n", case.space, "-o", "name").out
     name = command.partition("karmadactl logs ")[2].split()[0]
     assert f"pod/{name}\n" in pods

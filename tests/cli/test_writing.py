@@ -138,13 +138,13 @@ def test_a_dry_run_creates_nothing(federation: World, space: str) -> None:
 
 def test_marks_are_set_kept_and_removed(federation: World, space: str) -> None:
     federation.run("create", "cm", "marked", "-n", space)
-    said = [
+    outputs = [
         federation.run("label", "cm", "marked", "-n", space, *words)
         for words in (["a=1"], ["a=2"], ["a=2", "--overwrite"], ["a=2"], ["a-"], ["zz-"])
     ]
-    assert [one.code for one in said] == [0, 1, 0, 0, 0, 0]
-    assert said[1].err == "error: configmap/marked: 'a' already has a value (1), and --overwrite is false\n"
-    assert [one.out.split()[-1] for one in said if not one.code] == [
+    assert [one.code for one in outputs] == [0, 1, 0, 0, 0, 0]
+    assert outputs[1].err == "error: configmap/marked: 'a' already has a value (1), and --overwrite is false\n"
+    assert [one.out.split()[-1] for one in outputs if not one.code] == [
         "labeled",
         "labeled",
         "labeled",
@@ -301,8 +301,8 @@ def test_objects_come_from_the_web(federation: World, space: str, tmp_path: Path
     (tmp_path / "cm.yaml").write_text(config_map("downloaded"))
     assert federation.run("apply", "-f", f"{web}/cm.yaml", "-n", space).out == "configmap/downloaded created\n"
     missing = federation.run("apply", "-f", f"{web}/none.yaml", "-n", space)
-    said = "server reported 404 File not found, status code=404"
-    assert missing == (1, "", f'error: unable to read URL "{web}/none.yaml", {said}\n')
+    message = "server reported 404 File not found, status code=404"
+    assert missing == (1, "", f'error: unable to read URL "{web}/none.yaml", {message}\n')
 
 
 KUSTOMIZE = """#!/bin/sh

@@ -101,10 +101,12 @@ class World:
 
         return asyncio.run(together())
 
-    async def _run(self, words: Sequence[str], stdin: str, config: bool, said: dict[str, str]) -> Outcome:
+    async def _run(self, words: Sequence[str], stdin: str, config: bool, environment: dict[str, str]) -> Outcome:
         out, err = io.StringIO(), io.StringIO()
         usual = {"HOME": str(self.folder), **({"KUBECONFIG": str(self.kubeconfig)} if config else {})}
-        session = Session(out=out, err=err, stdin=io.StringIO(stdin), environment=usual | said, patience=self.patience)
+        session = Session(
+            out=out, err=err, stdin=io.StringIO(stdin), environment=usual | environment, patience=self.patience
+        )
         code = await execute(words, session)
         return Outcome(code, out.getvalue(), err.getvalue())
 

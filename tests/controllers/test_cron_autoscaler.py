@@ -367,16 +367,16 @@ def test_a_refusal_is_not_retried():
         start(plane)
         await deployment(plane)
         await cron(plane, UP)
-        asked = []
+        requests = []
 
         async def before(request):
             if request.resource == DEPLOYMENTS and request.verb is Verb.PATCH:
-                asked.append(request)
+                requests.append(request)
                 raise Forbidden("quota exceeded")
 
         plane.transport.before = before
         await until(plane, "2023-11-14T23:10:00Z")
-        assert len(asked) == 1
+        assert len(requests) == 1
         assert (await history(plane))["failedExecutions"][0]["message"] == "quota exceeded"
 
     on_a_plane(scenario)

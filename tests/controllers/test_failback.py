@@ -43,9 +43,9 @@ async def begin(plane):
 
 
 async def readiness(plane, name, status):
-    said = {"type": "Ready", "status": status, "reason": "Test", "message": ""}
-    said["lastTransitionTime"] = rfc3339(plane.clock.now())
-    await plane.client.resource(CLUSTERS).patch(name, {"status": {"conditions": [said]}}, subresource="status")
+    condition = {"type": "Ready", "status": status, "reason": "Test", "message": ""}
+    condition["lastTransitionTime"] = rfc3339(plane.clock.now())
+    await plane.client.resource(CLUSTERS).patch(name, {"status": {"conditions": [condition]}}, subresource="status")
     taints = [] if status == "True" else [{"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule"}]
     await plane.client.resource(CLUSTERS).patch(name, {"spec": {"taints": taints}})
 
@@ -74,7 +74,7 @@ async def get(plane, name="web"):
     return await plane.client.resource(BINDINGS).get(name, "default")
 
 
-async def asked(plane, *names):
+async def triggered(plane, *names):
     return [name for name in names or ("web",) if (await get(plane, name))["spec"].get("failbackTriggeredAt")]
 
 
@@ -98,9 +98,9 @@ def test_replicas_go_back_when_the_preferred_cluster_was_ready_for_the_window():
         await begin(plane)
         await bind(plane)
         await plane.clock.sleep(290)
-        assert await asked(plane) == []
+        assert await triggered(plane) == []
         await plane.clock.sleep(20)
-        assert await asked(plane) == ["web"]
+        assert await triggered(plane) == ["web"]
         assert await state(plane) == ("True", "PreferredClustersHealthy")
         await moved(plane)
         assert await state(plane) == ("False", "FailedBack")
@@ -119,9 +119,9 @@ def test_a_cluster_that_flaps_starts_its_window_anew():
             await readiness(plane, "m1", "False")
             await plane.clock.sleep(30)
             await readiness(plane, "m1", "True")
-        assert await asked(plane) == []
+        assert await triggered(plane) == []
         await plane.clock.sleep(310)
-        assert await asked(plane) == ["web"]
+        assert await triggered(plane) == ["web"]
 
     on_a_plane(scenario)
 
@@ -132,9 +132,9 @@ def test_a_workload_stays_for_the_hysteresis_where_it_was_placed_last():
         await plane.clock.sleep(600)
         await bind(plane, behaviour={"windowSeconds": 300, "hysteresisSeconds": 120})
         await plane.clock.sleep(100)
-        assert await asked(plane) == []
+        assert await triggered(plane) == []
         await plane.clock.sleep(30)
-        assert await asked(plane) == ["web"]
+        assert await triggered(plane) == ["web"]
 
     on_a_plane(scenario)
 
@@ -146,12 +146,12 @@ def test_so_many_workloads_of_a_policy_go_back_at_a_time_and_the_next_when_one_i
         for name in names:
             await bind(plane, name, behaviour={**BEHAVIOUR, "maxMoves": 2})
         await plane.clock.sleep(330)
-        first = await asked(plane, *names)
+        first = await triggered(plane, *names)
         assert len(first) == 2
         await moved(plane, first[0], health="Unhealthy")
-        assert await asked(plane, *names) == first
+        assert await triggered(plane, *names) == first
         await moved(plane, first[0])
-        assert await asked(plane, *names) == names
+        assert await triggered(plane, *names) == names
 
     on_a_plane(scenario)
 
@@ -161,7 +161,7 @@ def test_replicas_leave_a_standby_of_weight_zero():
         await begin(plane)
         await bind(plane, placement=WEIGHTS)
         await plane.clock.sleep(310)
-        assert await asked(plane) == ["web"]
+        assert await triggered(plane) == ["web"]
 
     on_a_plane(scenario)
 
@@ -207,8 +207,8 @@ def test_a_move_that_waits_is_not_over():
         await bind(plane)
         await plane.clock.sleep(310)
         conditions = (await get(plane))["status"]["conditions"]
-        said = {"reason": "DisruptionBudget", "message": "", "lastTransitionTime": rfc3339(plane.clock.now())}
-        conditions = [*conditions, {"type": "MovesWaiting", "status": "True", **said}]
+        waiting = {"reason": "DisruptionBudget", "message": "", "lastTransitionTime": rfc3339(plane.clock.now())}
+        conditions = [*conditions, {"type": "MovesWaiting", "status": "True", **waiting}]
         status = {"status": {"conditions": conditions}}
         await plane.client.resource(BINDINGS).patch("web", status, "default", subresource="status")
         await moved(plane)
@@ -223,6 +223,6 @@ def test_a_workload_without_failback_stays_where_it_is():
         await bind(plane)
         await plane.client.resource(BINDINGS).patch("web", {"spec": {"failover": None}}, "default")
         await plane.clock.sleep(3600)
-        assert await asked(plane) == []
+        assert await triggered(plane) == []
 
     on_a_plane(scenario)

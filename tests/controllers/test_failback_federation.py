@@ -59,7 +59,7 @@ async def test_replicas_go_over_to_the_standby_and_come_back(federation):
                 for one in (await world.hub.resource(BINDINGS).list()).items
                 if one["spec"]["resource"]["name"] == "web"
             ]
-            said = {one["type"]: one["reason"] for one in binding["status"]["conditions"]}
-            return (said.get("FailingBack"), said.get("MovesWaiting")) == ("FailedBack", "NothingWaits")
+            reasons = {one["type"]: one["reason"] for one in binding["status"]["conditions"]}
+            return (reasons.get("FailingBack"), reasons.get("MovesWaiting")) == ("FailedBack", "NothingWaits")
 
         assert await world.eventually(is_over)

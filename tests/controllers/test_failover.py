@@ -371,10 +371,10 @@ def test_an_eviction_ends_only_when_its_cluster_is_back_and_the_replacement_is_h
     on_a_plane(scenario)
 
 
-@pytest.mark.parametrize("asked", [{"purgeMode": "Directly"}, {"suppressDeletion": False}], ids=str)
-def test_an_explicit_purge_needs_no_replacement(asked):
+@pytest.mark.parametrize("requested", [{"purgeMode": "Directly"}, {"suppressDeletion": False}], ids=str)
+def test_an_explicit_purge_needs_no_replacement(requested):
     async def scenario(plane):
-        await keeping(plane, clusters=(), gracefulEvictionTasks=[{**TASK, **asked}])
+        await keeping(plane, clusters=(), gracefulEvictionTasks=[{**TASK, **requested}])
         await plane.clock.sleep(3600)
         assert await tasks_of(plane) == []
 

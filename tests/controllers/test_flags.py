@@ -29,20 +29,20 @@ def test_every_flag_for_workers_counts():
     assert [field.name for field in fields(Concurrency)] == list(KINDS)
     for name, kinds in KINDS.items():
         for kind in kinds:
-            asked = options_of(parser().parse([f"--concurrent-{kind}-syncs=9"])).options.of(Concurrency)
-            assert asked == Concurrency(**{name: 9}), kind
+            options = options_of(parser().parse([f"--concurrent-{kind}-syncs=9"])).options.of(Concurrency)
+            assert options == Concurrency(**{name: 9}), kind
 
 
 def test_the_period_of_quotas_counts():
-    asked = options_of(parser().parse(["--federated-resource-quota-sync-period=7s"]))
-    assert asked.options.of(QuotaOptions).period == 7
+    options = options_of(parser().parse(["--federated-resource-quota-sync-period=7s"]))
+    assert options.options.of(QuotaOptions).period == 7
 
 
 def test_karmada_up_takes_every_flag_of_the_controllers_and_refuses_those_of_a_component():
     given = embedded_parser().parse(["--data=d", "--cluster-monitor-grace-period=7s", "--controllers=*,-remedy"])
-    asked = options_of(given)
-    assert asked.options.of(MonitorOptions).grace == 7
-    assert not asked.selection.enabled("remedy")
+    options = options_of(given)
+    assert options.options.of(MonitorOptions).grace == 7
+    assert not options.selection.enabled("remedy")
     for flag in ("--leader-elect=false", "--kubeconfig=k", "--metrics-bind-address=0"):
         with pytest.raises(SystemExit):
             embedded_parser().parse(["--data=d", flag])
@@ -52,12 +52,12 @@ def test_a_flag_of_a_controller_that_does_not_run_has_no_effect_and_the_log_says
     given = parser().parse(
         ["--horizontal-pod-autoscaler-tolerance=0.2", "--controllers=*,-cluster", "--cluster-monitor-period=1s"]
     )
-    said = without_effect(given, {"binding"})
+    messages = without_effect(given, {"binding"})
     name = "federatedHorizontalPodAutoscaler"
-    assert f"--horizontal-pod-autoscaler-tolerance has no effect: {name} does not run" in said
+    assert f"--horizontal-pod-autoscaler-tolerance has no effect: {name} does not run" in messages
     unbuilt = [one.name for one in CONTROLLERS if one.build is None and one.wanted(Selection(), DEFAULTS)]
-    assert all(f"this version has no controller {one}" in said for one in unbuilt)
-    assert "--cluster-monitor-period has no effect: cluster does not run" in said
+    assert all(f"this version has no controller {one}" in messages for one in unbuilt)
+    assert "--cluster-monitor-period has no effect: cluster does not run" in messages
 
 
 def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_controller():
@@ -69,8 +69,8 @@ def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_control
 
 def test_a_gate_that_changes_nothing_is_reported_when_it_is_turned_on() -> None:
     given = parser().parse(["--feature-gates=ContextualLogging=true,Failover=true"])
-    said = [sentence for sentence in without_effect(given, ()) if "gate" in sentence]
-    assert said == ["the feature gate ContextualLogging has no effect in this version"]
+    messages = [sentence for sentence in without_effect(given, ()) if "gate" in sentence]
+    assert messages == ["the feature gate ContextualLogging has no effect in this version"]
 
 
 def test_every_kind_that_waits_for_a_controller_names_one_that_is_registered() -> None:

@@ -5,7 +5,7 @@ import pytest
 from tests.controllers.plane import CLUSTERS, WORKS, OneMember, on_a_plane, server
 
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers import pacing
+from karmada.controllers import write_rate
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.status_reporter import StatusReporter
@@ -111,7 +111,7 @@ def test_a_status_that_never_stops_changing_is_reported_now_and_then():
                 changed = {"status": {"replicas": number}}
                 await there.patch("web", changed, "default", subresource="status")
                 await plane.clock.sleep(0.1)
-            assert 30 < len(seen) <= pacing.WORK_BURST + 60 * pacing.WORK_RATE + 2
+            assert 30 < len(seen) <= write_rate.WORK_BURST + 60 * write_rate.WORK_RATE + 2
             await plane.clock.sleep(10)
             found = await plane.client.resource(WORKS).get("web", SPACE)
             assert found["status"]["manifestStatuses"][0]["status"]["replicas"] == 600
@@ -134,7 +134,7 @@ def test_a_member_that_undoes_what_is_written_is_answered_at_a_rate():
                     await there.patch("web", {"spec": {"replicas": 0}}, "default")
                     undone += 1
                 await plane.clock.sleep(0.05)
-            assert 20 < undone <= pacing.WORK_BURST + 60 * pacing.WORK_RATE + 2
+            assert 20 < undone <= write_rate.WORK_BURST + 60 * write_rate.WORK_RATE + 2
             await plane.clock.sleep(10)
             assert (await there.get("web", "default"))["spec"]["replicas"] == 1
             await members.connection.close()
@@ -195,7 +195,7 @@ def discovery(groups):
 
 
 @pytest.mark.parametrize(
-    ("path", "answer", "said"),
+    ("path", "answer", "expected"),
     [
         ("/version", b"garbage\x1b[31m", "cannot be read"),
         ("/version", b'{"gitVersion":5}', "cannot be read"),
@@ -221,7 +221,7 @@ def discovery(groups):
         "a long document",
     ],
 )
-def test_a_member_whose_description_cannot_be_used_is_not_ready_until_it_can(path, answer, said):
+def test_a_member_whose_description_cannot_be_used_is_not_ready_until_it_can(path, answer, expected):
     async def scenario(plane):
         async with server(plane.clock) as one:
             members = OneMember(one, plane.clock)
@@ -233,7 +233,7 @@ def test_a_member_whose_description_cannot_be_used_is_not_ready_until_it_can(pat
             found = await plane.client.resource(CLUSTERS).get("m1")
             ready = next(c for c in found["status"]["conditions"] if c["type"] == "Ready")
             assert (ready["status"], ready["reason"]) == ("False", "ClusterMisbehaving")
-            assert said in ready["message"]
+            assert expected in ready["message"]
             assert ready["message"].isprintable()
             events = (await plane.client.resource(EVENTS).list(Scope("default"))).items
             assert any(event["reason"] == "ClusterMisbehaving" for event in events)

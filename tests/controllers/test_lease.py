@@ -9,7 +9,7 @@ from karmada.agent.options import LeaseOptions
 from karmada.api.version import VERSION
 from karmada.machinery.errors import Unavailable
 from karmada.machinery.leader import LEASES
-from karmada.standalone.skews import components
+from karmada.standalone.version_check import components
 
 
 def test_a_lease_that_cannot_be_renewed_is_reported_and_renewed_later(caplog):

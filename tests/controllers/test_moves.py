@@ -63,12 +63,12 @@ async def report(plane, cluster, ready):
         for one in (await plane.client.resource(WORKS).list()).items
         if one["metadata"]["namespace"] == f"karmada-es-{cluster}"
     ]
-    said = {"reason": "r", "message": "", "lastTransitionTime": "2023-11-14T22:13:20Z"}
+    condition = {"reason": "r", "message": "", "lastTransitionTime": "2023-11-14T22:13:20Z"}
     which = {"ordinal": 0, "group": "apps", "version": "v1", "kind": "Deployment", "resource": "deployments"}
     which |= {"namespace": "default", "name": "web"}
     counts = {"replicas": ready, "readyReplicas": ready}
     status = {
-        "conditions": [{"type": "Applied", "status": "True", **said}],
+        "conditions": [{"type": "Applied", "status": "True", **condition}],
         "manifestStatuses": [{"identifier": which, "status": counts, "health": "Healthy"}],
     }
     about = work["metadata"]

@@ -49,8 +49,8 @@ async def report(plane, cluster, status, applied="True", name=WORK):
     at = "2023-11-14T22:13:20Z"
     condition = {"type": "Applied", "status": applied, "reason": "R", "message": "", "lastTransitionTime": at}
     which = {"ordinal": 0, "version": "v1", "kind": "ResourceQuota", "resource": "resourcequotas", "name": "q"}
-    said = {"conditions": [condition], "manifestStatuses": [{"identifier": which, "status": status}]}
-    await plane.client.resource(WORKS).patch(name, {"status": said}, f"karmada-es-{cluster}", subresource="status")
+    fields = {"conditions": [condition], "manifestStatuses": [{"identifier": which, "status": status}]}
+    await plane.client.resource(WORKS).patch(name, {"status": fields}, f"karmada-es-{cluster}", subresource="status")
     await plane.clock.sleep(1)
 
 

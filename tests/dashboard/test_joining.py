@@ -22,7 +22,7 @@ from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec
 
 
-async def asked(browser: Browser, name: str, mode: str) -> JSONObject:
+async def instructions(browser: Browser, name: str, mode: str) -> JSONObject:
     reply = await browser.post(f"{API}/join", {"name": name, "mode": mode})
     assert reply.status == 200, reply.body
     found: JSONObject = reply.json
@@ -50,7 +50,7 @@ async def test_a_service_account_gets_a_kubeconfig_of_its_own_and_the_command_jo
 ) -> None:
     browser = await dashboards.signed_in("ann")
     config = await member_config(dashboards, "newcomer", tmp_path)
-    made = await asked(browser, "newcomer", "Push")
+    made = await instructions(browser, "newcomer", "Push")
     file = await asyncio.to_thread(set_up, made["setup"], tmp_path)
     program, *words = shlex.split(made["command"].replace(file.name, str(file)))
     assert program == "karmadactl"
@@ -63,7 +63,7 @@ async def test_a_service_account_gets_a_kubeconfig_of_its_own_and_the_command_jo
 
 async def test_the_command_for_an_agent_is_good_for_the_cluster_it_names_only(dashboards: Dashboards) -> None:
     browser = await dashboards.admin()
-    made = await asked(browser, "puller", "Pull")
+    made = await instructions(browser, "puller", "Pull")
     words = shlex.split(made["command"])
     assert words[:3] == ["karmadactl", "register", dashboards.world.endpoint.removeprefix("https://")]
     given = dict(zip(words[3::2], words[4::2], strict=True))
@@ -84,10 +84,10 @@ async def test_credentials_are_in_the_answer_and_nowhere_else(
     """Neither the log, however talkative, nor an event says what was made."""
     caplog.set_level(logging.DEBUG, "karmada")
     logging.getLogger("karmada.dashboard").debug("the log is heard")
-    pulled = await asked(await dashboards.admin(), "puller", "Pull")
+    pulled = await instructions(await dashboards.admin(), "puller", "Pull")
     words = shlex.split(pulled["command"])
     bootstrap = words[words.index("--token") + 1].partition(".")[2]
-    pushed = await asked(await dashboards.signed_in("ann"), "newcomer", "Push")
+    pushed = await instructions(await dashboards.signed_in("ann"), "newcomer", "Push")
     (bearer,) = (line.split()[1] for line in pushed["setup"].splitlines() if line.strip().startswith("token:"))
     await dashboards.apply(deployment())
     events = await dashboards.hub.resource(EVENTS).list()
@@ -108,7 +108,7 @@ async def test_who_may_not_make_tokens_gets_a_reason(dashboards: Dashboards) -> 
 
 async def test_the_administrator_of_this_machine_is_led_to_the_kubeconfig_here(dashboards: Dashboards) -> None:
     dashboards.dashboard.administrator = "/data of mine/admin.kubeconfig"
-    made = await asked(await dashboards.admin(), "newcomer", "Push")
+    made = await instructions(await dashboards.admin(), "newcomer", "Push")
     assert made["command"] == "karmadactl join newcomer --kubeconfig '/data of mine/admin.kubeconfig'"
     assert made["setup"] == ""
 

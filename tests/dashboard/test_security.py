@@ -38,12 +38,18 @@ async def test_no_route_answers_without_identity(dashboards: Dashboards) -> None
     """CVE-2025-62714: routes of the reference's dashboard without authentication."""
     assert {(one.method, one.path) for one in table() if one.demand is Demand.NOTHING} == PUBLIC
     nobody = dashboards.browser()
-    said = {"Origin": f"https://{nobody.host}", "Sec-Fetch-Site": "same-origin", "X-Karmada-CSRF": "x"}
+    same_site = {"Origin": f"https://{nobody.host}", "Sec-Fetch-Site": "same-origin", "X-Karmada-CSRF": "x"}
     disguise = {"Impersonate-User": "system:admin", "X-Remote-User": "system:admin", "X-Remote-Group": "system:masters"}
     for route in dashboards.dashboard.routes.table:
         if route.demand is Demand.NOTHING:
             continue
-        for headers in ({}, said, said | disguise, {"Cookie": "karmada-session=x"}, {"Authorization": "Bearer no"}):
+        for headers in (
+            {},
+            same_site,
+            same_site | disguise,
+            {"Cookie": "karmada-session=x"},
+            {"Authorization": "Bearer no"},
+        ):
             reply = await nobody.ask(route.method, filled(route), {} if route.method == "POST" else None, headers)
             if route.demand is Demand.PAGE:
                 assert (reply.status, reply.headers["location"], reply.body) == (303, f"{ROOT}/login", b""), route
@@ -175,9 +181,9 @@ async def test_a_name_that_was_rebound_to_this_address_is_not_answered(dashboard
     """DNS rebinding: the attacker's page becomes same-origin."""
     browser = await dashboards.admin()
     port = browser.host.rpartition(":")[2]
-    said = {"Host": f"evil.example.com:{port}", "Origin": f"https://evil.example.com:{port}"}
+    headers = {"Host": f"evil.example.com:{port}", "Origin": f"https://evil.example.com:{port}"}
     for path in (f"{API}/session", f"{ROOT}/login", f"{ROOT}/"):
-        reply = await browser.get(path, **said)
+        reply = await browser.get(path, **headers)
         assert reply.status == 421
     assert (await browser.get(f"{API}/session", Host=f"localhost:{port}")).status == 200
 
@@ -209,10 +215,10 @@ async def test_a_user_sees_and_does_what_the_api_lets_them_and_no_more(dashboard
     """Confused deputy (CVE-2026-44945): the dashboard's process could do everything."""
     browser = dashboards.browser()
     assert (await browser.login(await dashboards.token("nobody"))).status == 200
-    said = "you may not list"
+    message = "you may not list"
     for path in ("overview", "clusters", "workloads", "policies"):
         reply = await browser.get(f"{API}/{path}")
-        assert (reply.status, said in reply.message) == (403, True), path
+        assert (reply.status, message in reply.message) == (403, True), path
     for path in (
         f"workload?{WORKLOAD}",
         "events",
@@ -232,8 +238,8 @@ async def test_a_user_sees_and_does_what_the_api_lets_them_and_no_more(dashboard
 async def test_nobody_acts_as_another_by_headers(dashboards: Dashboards) -> None:
     """Impersonation is nobody's here, not even the administrator's."""
     browser = await dashboards.admin()
-    said = {"Impersonate-User": "system:serviceaccount:default:ann", "X-Remote-User": "ann"}
-    assert (await browser.get(f"{API}/session", **said)).json["user"] == "system:admin"
+    headers = {"Impersonate-User": "system:serviceaccount:default:ann", "X-Remote-User": "ann"}
+    assert (await browser.get(f"{API}/session", **headers)).json["user"] == "system:admin"
     token = await dashboards.token("ann")
     weak = dashboards.browser(token)
     as_admin = {"Impersonate-User": "system:admin", "Impersonate-Group": "system:masters"}

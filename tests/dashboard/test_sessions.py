@@ -7,7 +7,7 @@ from random import Random
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.dashboard.credential import Credential
-from karmada.dashboard.sealed import SessionFiles, kept
+from karmada.dashboard.session_files import SessionFiles, kept
 from karmada.dashboard.sessions import CODES_OF_ONE, GUESSES, MOST, MOST_OF_ONE, Guesses, Sessions
 
 ANN, BOB = Credential(UserInfo("ann"), "t1"), Credential(UserInfo("bob"), "t2")

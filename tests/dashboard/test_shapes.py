@@ -119,5 +119,5 @@ def test_a_row_of_what_is_read_is_the_row_of_the_whole_object(kind: GroupVersion
 
 def test_templates_say_their_kind_as_lists_leave_it_out() -> None:
     for kind, (api_version, name) in TEMPLATES.items():
-        said = row_maker(kind)(orjson.dumps({"metadata": {"name": "x", "namespace": "default"}}))["ref"]
-        assert said == {"apiVersion": api_version, "kind": name, "namespace": "default", "name": "x"}
+        row = row_maker(kind)(orjson.dumps({"metadata": {"name": "x", "namespace": "default"}}))["ref"]
+        assert row == {"apiVersion": api_version, "kind": name, "namespace": "default", "name": "x"}

@@ -80,8 +80,12 @@ class World:
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
         }
         await self.hub.resource(WIDE).create(binding)
-        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}
-        made = await self.hub.resource(ACCOUNTS).submit(name, "token", asked, "default")
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 86400},
+        }
+        made = await self.hub.resource(ACCOUNTS).submit(name, "token", request, "default")
         return Tab(self.dashboard, made["status"]["token"])
 
     async def cluster(self, name: str) -> None:
@@ -132,13 +136,13 @@ def test_many_changes_become_few_messages() -> None:
         tab = await world.tab()
         await tab.watch("workloads")
         assert isinstance(await tab.next(), dict)
-        heard: list[JSONObject] = []
+        received: list[JSONObject] = []
 
         async def listen() -> None:
             while True:
                 found = await tab.next()
                 if isinstance(found, dict):
-                    heard.append(found)
+                    received.append(found)
 
         listening = asyncio.ensure_future(listen())
         for number in range(80):
@@ -146,8 +150,8 @@ def test_many_changes_become_few_messages() -> None:
             await asyncio.sleep(0.025)
         await asyncio.sleep(1)
         listening.cancel()
-        assert 4 <= len(heard) <= 10  # Two seconds, four messages a second.
-        assert heard[-1]["rows"][0]["desired"] == 82
+        assert 4 <= len(received) <= 10  # Two seconds, four messages a second.
+        assert received[-1]["rows"][0]["desired"] == 82
 
     virtually(body)
 
@@ -218,13 +222,13 @@ def test_a_reader_that_falls_behind_starts_again_with_a_snapshot() -> None:
     virtually(body)
 
 
-async def _heard(tab: Tab) -> list[JSONObject]:
+async def _received(tab: Tab) -> list[JSONObject]:
     """Changes of a topic up to its end."""
     found = []
     try:
         while True:
-            if isinstance(said := await tab.next(), dict):
-                found.append(said)
+            if isinstance(message := await tab.next(), dict):
+                found.append(message)
     except StopAsyncIteration:
         return found
 
@@ -251,7 +255,7 @@ def test_a_user_who_loses_a_right_loses_the_stream_and_others_keep_theirs() -> N
             await tab.next()
         await world.hub.resource(WIDE).delete("ann")
         async with asyncio.timeout(20):
-            assert await _heard(ann) == []
+            assert await _received(ann) == []
         await world.scale(7)  # whose watches were ann's goes on with bob's
         found = await bob.next()
         while isinstance(found, str):
@@ -271,7 +275,7 @@ def test_a_board_ends_with_the_last_who_may_read_it() -> None:
             await tab.next()
         for name in ("ann", "bob"):
             await world.hub.resource(ACCOUNTS).delete(name, "default")
-        await asyncio.gather(_heard(ann), _heard(bob))
+        await asyncio.gather(_received(ann), _received(bob))
         assert len(world.dashboard.contexts.boards) == 0
 
     virtually(body)
@@ -312,13 +316,13 @@ def test_policies_events_and_drift_are_streamed_as_they_happen() -> None:
             assert first["snapshot"]
             await asyncio.sleep(1)
             await make()
-            said = await tab.next()
-            assert isinstance(said, dict)
-            assert said["topic"] == topic
+            message = await tab.next()
+            assert isinstance(message, dict)
+            assert message["topic"] == topic
             if topic == "events":
-                assert [row["reason"] for row in said["rows"]] == ["Tested"]
+                assert [row["reason"] for row in message["rows"]] == ["Tested"]
             else:
-                assert said["refetch"]
+                assert message["refetch"]
 
     virtually(body)
 

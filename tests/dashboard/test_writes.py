@@ -73,9 +73,9 @@ async def test_nothing_is_applied_while_the_webhook_that_judges_it_is_away(dashb
     browser = await dashboards.admin()
     await judge(dashboards, "configmaps")
     for path in ("dry-run", "apply"):
-        (said,) = await applied(browser, path, MINE)
-        assert said["action"] == "failed"
-        assert "judge.example.com" in said["errors"][0]["message"]
+        (message,) = await applied(browser, path, MINE)
+        assert message["action"] == "failed"
+        assert "judge.example.com" in message["errors"][0]["message"]
     with pytest.raises(NotFound):
         await dashboards.hub.resource(CONFIGMAPS).get("mine", "default")
 

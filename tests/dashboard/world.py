@@ -36,8 +36,8 @@ class Reply(NamedTuple):
 
     @property
     def message(self) -> str:
-        said: str = self.json["message"]
-        return said
+        text: str = self.json["message"]
+        return text
 
 
 class Connection:
@@ -143,8 +143,8 @@ class Browser:
 
     async def ask(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
         encoded = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
-        said = {"Content-Type": "application/json"} if encoded else {}
-        connection = await self.open(method, path, encoded, said | (headers or {}))
+        sent = {"Content-Type": "application/json"} if encoded else {}
+        connection = await self.open(method, path, encoded, sent | (headers or {}))
         try:
             async with asyncio.timeout(60):
                 status, fields = await connection.head()
@@ -162,8 +162,8 @@ class Browser:
         return reply.json
 
     async def post(self, path: str, body: Any = None, **headers: str) -> Reply:
-        said = {"Origin": f"https://{self.host}", "Sec-Fetch-Site": "same-origin", "X-Karmada-CSRF": self.csrf}
-        return await self.ask("POST", path, {} if body is None else body, said | headers)
+        marks = {"Origin": f"https://{self.host}", "Sec-Fetch-Site": "same-origin", "X-Karmada-CSRF": self.csrf}
+        return await self.ask("POST", path, {} if body is None else body, marks | headers)
 
     async def login(self, token: str) -> Reply:
         reply = await self.post(f"{ROOT}/login", {"token": token})
@@ -214,8 +214,8 @@ class Dashboards:
             if namespace:
                 binding["metadata"]["namespace"] = namespace
             await self.hub.resource(BINDINGS if namespace else WIDE).create(binding)
-        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        made = await self.hub.resource(ACCOUNTS).submit(name, "token", asked, "default")
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        made = await self.hub.resource(ACCOUNTS).submit(name, "token", request, "default")
         found: str = made["status"]["token"]
         return found
 
@@ -232,8 +232,8 @@ class Dashboards:
 
     async def link(self, user: str = "system:admin", *groups: str) -> JSONObject:
         """A one-time code, as a program with a certificate gets it."""
-        asking = groups or ("system:masters",)
-        transport = user_transport(self.world.plane.server, self.world.endpoint, user, *asking)
+        chosen = groups or ("system:masters",)
+        transport = user_transport(self.world.plane.server, self.world.endpoint, user, *chosen)
         try:
             made: JSONObject = orjson.loads(await transport.raw("POST", f"{API}/link", b"{}"))
         finally:

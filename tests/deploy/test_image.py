@@ -64,14 +64,14 @@ def serving(stage: Stage, data: Path) -> Iterator[str]:
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             assert process.stdout is not None
-            said = []
+            lines = []
             for text in process.stdout:
-                said.append(text)
+                lines.append(text)
                 if found := re.search(r"serving on (https://\S+)", text):
                     yield found[1]
                     break
             else:
-                pytest.fail("the API server ended: " + "".join(said))
+                pytest.fail("the API server ended: " + "".join(lines))
             (first,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             os.kill(int(first), signal.SIGTERM)
             assert process.wait(STARTING_SECONDS) == 0

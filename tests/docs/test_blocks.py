@@ -75,10 +75,10 @@ def run(folder: Path, *words: str) -> str:
 def test_the_documented_controller_runs_when_it_is_pasted(tmp_path: Path) -> None:
     written("writing-a-controller.md", tmp_path)
     run(tmp_path, "-c", "import main")
-    said = run(
+    output = run(
         tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", ".", "."
     )
-    assert "2 passed" in said
+    assert "2 passed" in output
 
 
 def test_the_documented_member_runs(tmp_path: Path) -> None:

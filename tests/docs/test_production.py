@@ -43,8 +43,8 @@ async def shell(folder: Path, config: Path, script: str) -> None:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await asyncio.wait_for(process.communicate(), 120)
-    assert process.returncode == 0, f"{script}\n{said.decode()}"
+    output, _ = await asyncio.wait_for(process.communicate(), 120)
+    assert process.returncode == 0, f"{script}\n{output.decode()}"
 
 
 @pytest.mark.tools

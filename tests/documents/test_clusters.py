@@ -79,6 +79,6 @@ def test_a_pull_member_registers_with_a_token_made_in_the_control_plane(document
     assert command[command.index("--discovery-token-ca-cert-hash") + 1].startswith("sha256:")
     name = "edge"
     config = f"--kubeconfig={member_kubeconfig(documents, name)}"
-    said = documents.karmadactl(*command[1:], config, "--cluster-name", name, "--dry-run")
-    assert "preflight" in said
+    output = documents.karmadactl(*command[1:], config, "--cluster-name", name, "--dry-run")
+    assert "preflight" in output
     documents.karmadactl("token", "delete", token)

@@ -86,8 +86,8 @@ def test_a_shell_runs_in_a_pod_of_a_cluster(running):
     """On a terminal, as the document's `exec -it` asks for one."""
     name = running.kubectl("--context", "member-cluster-1", "get", "pods", "-o", "name").splitlines()[0]
     pod = name.removeprefix("pod/")
-    said = running.on_a_terminal("exec", "-it", pod, "--cluster=member-cluster-1", "--", "sh", types="echo hello\n")
-    assert "\nhello\r\n" in said
+    output = running.on_a_terminal("exec", "-it", pod, "--cluster=member-cluster-1", "--", "sh", types="echo hello\n")
+    assert "\nhello\r\n" in output
 
 
 def test_karmadactl_is_also_a_plugin_of_kubectl(running):

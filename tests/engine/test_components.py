@@ -72,7 +72,7 @@ async def test_a_leader_that_is_asked_to_end_hands_over_at_once(engine: Engine) 
     before = await eventually(lambda: engine.holder("karmada-controller-manager"))
     await engine.start("controller_manager", "--leader-elect-retry-period=100ms")
     assert await first.end() == 0
-    assert "Traceback" not in first.said
+    assert "Traceback" not in first.output
 
     async def another() -> bool:
         return await engine.holder("karmada-controller-manager") not in ("", before)

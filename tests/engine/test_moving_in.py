@@ -72,8 +72,8 @@ async def decided(hub: Client) -> dict[str, Any]:
 async def test_nothing_changes_in_members_when_components_take_over(engine: Engine) -> None:
     await engine.add_member("member3")
     for name, (provider, region, zone, labels) in RECORDED_CLUSTERS.items():
-        said = {"provider": provider, "region": region, "zones": [zone]}
-        await engine.hub.resource(CLUSTERS).patch(name, {"metadata": {"labels": labels}, "spec": said})
+        fields = {"provider": provider, "region": region, "zones": [zone]}
+        await engine.hub.resource(CLUSTERS).patch(name, {"metadata": {"labels": labels}, "spec": fields})
     servers = {"karmada": engine.server, **engine.servers}
     recorded: set[str] = set()
     for scenario in SCENARIOS:

@@ -58,22 +58,22 @@ class Program:
         self._log = log
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """What it logged."""
         return self._log.read_text()
 
-    async def says(self, pattern: str) -> str:
+    async def logged(self, pattern: str) -> str:
         """The first group of a pattern, once it is in the log."""
 
         async def look() -> str | None:
-            found = re.search(pattern, self.said)
+            found = re.search(pattern, self.output)
             return found[1] if found else None
 
         return str(await eventually(look))
 
     async def page(self, path: str) -> str:
         """A page of its diagnostics server."""
-        port = int(await self.says(r"http://127\.0\.0\.1:(\d+)"))
+        port = int(await self.logged(r"http://127\.0\.0\.1:(\d+)"))
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         status, _, body = (await reader.read()).decode().partition("\r\n")
@@ -164,14 +164,14 @@ class Engine:
         local = ("--bind-address=127.0.0.1", "--secure-port=0")
         aggregated = await self.start("aggregated_apiserver", "--storage=memory:", *keys, *local)
         webhook = await self.start("webhook", f"--cert-dir={pki}", *local)
-        port = int(await aggregated.says(r"serving on port (\d+)"))
+        port = int(await aggregated.logged(r"serving on port (\d+)"))
         for obj in objects:
             if obj["kind"] == "Service":
                 obj["spec"]["externalName"] = "127.0.0.1"
             elif obj["kind"] == "APIService":
                 obj["spec"]["service"]["port"] = port
         objects = [obj for obj in objects if not obj["kind"].endswith("WebhookConfiguration")]
-        address = await webhook.says(r"webhooks at (https://\S+)")
+        address = await webhook.logged(r"webhooks at (https://\S+)")
         await self._create([*objects, *configurations(by_url(address, bundle))])
 
         async def serves() -> bool:

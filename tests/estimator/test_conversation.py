@@ -122,8 +122,8 @@ async def test_a_member_that_cannot_answer_a_question_is_asked_the_next_one() ->
     async def test(estimator: GrpcEstimator) -> None:
         snapshot = Snapshot([cluster("bad"), cluster("good")])
         assert await estimator.estimate(snapshot, binding(3), ["bad", "good"], False) == {"good": 7}
-        asking = binding(3, replicaRequirements={"resourceRequest": {"cpu": "1"}})
-        assert await estimator.estimate(snapshot, asking, ["bad", "good"], False) == {"bad": 5, "good": 7}
+        request = binding(3, replicaRequirements={"resourceRequest": {"cpu": "1"}})
+        assert await estimator.estimate(snapshot, request, ["bad", "good"], False) == {"bad": 5, "good": 7}
 
     try:
         await with_estimators({"bad": bad_port, "good": good_port}, test)
@@ -143,10 +143,10 @@ async def test_a_member_that_is_not_there_is_left_alone_for_a_while(caplog: pyte
 
 
 async def test_the_same_question_under_way_is_asked_once() -> None:
-    asked = []
+    requests = []
 
     def count(request: ReplicasRequest) -> int:
-        asked.append(request)
+        requests.append(request)
         return 5
 
     server, port = await serve(count)
@@ -155,7 +155,7 @@ async def test_the_same_question_under_way_is_asked_once() -> None:
         snapshot = Snapshot([cluster("m1")])
         found = await asyncio.gather(*(estimator.estimate(snapshot, binding(3), ["m1"], False) for _ in range(20)))
         assert found == [{"m1": 5}] * 20
-        assert len(asked) == 1
+        assert len(requests) == 1
 
     await with_estimators({"m1": port}, test)
     await server.close()

@@ -111,9 +111,9 @@ def test_columns_agree_with_single_nodes_after_any_history(history: list[tuple[s
                 nodes.drop_node(f"n{which}")
             case "drop pod":
                 nodes.drop_pod("default", f"p{which}")
-        for asked in ({"cpu": 1500}, {}):
+        for requested in ({"cpu": 1500}, {}):
             for chosen in (None, claim):
-                assert columns.room(asked, chosen) == nodes.room(asked, chosen)
+                assert columns.room(requested, chosen) == nodes.room(requested, chosen)
 
 
 def test_every_plugin_is_timed_by_name() -> None:

@@ -34,7 +34,7 @@ def test_every_metric_is_shown_with_its_ratio_and_proposal() -> None:
         {"type": "Pods", "pods": {"metric": {"name": "rate"}, "current": {"averageValue": "10500m"}}},
     ]
     target, metrics, limits, result = links([CPU, RATE], current, ABLE, ACTIVE, WITHIN)
-    assert target.said == "Deployment web can be scaled"
+    assert target.text == "Deployment web can be scaled"
     assert metrics.table == [
         HEADINGS,
         ["cpu", "95%", "50%", "1.90", "about 8"],
@@ -55,7 +55,7 @@ def test_a_metric_without_a_value_ends_the_chain_with_a_remedy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "said"),
+    ("condition", "expected"),
     [
         (("ScalingLimited", "True", "TooManyReplicas", "more than the maximum"), "TooManyReplicas"),
         (
@@ -69,10 +69,10 @@ def test_a_metric_without_a_value_ends_the_chain_with_a_remedy() -> None:
         (("AbleToScale", "True", "ScaleDownStabilized", "recent recommendations were higher"), "ScaleDownStabilized"),
     ],
 )
-def test_what_limits_a_proposal_is_said(condition: tuple[str, str, str, str], said: str) -> None:
+def test_what_limits_a_proposal_is_said(condition: tuple[str, str, str, str], expected: str) -> None:
     found = links([CPU], [], ABLE, ACTIVE, condition) if condition[0] != "AbleToScale" else links([CPU], [], condition)
     limits = next(link for link in found if link.name == "limits")
-    assert said in " ".join([limits.said, *limits.details])
+    assert expected in " ".join([limits.text, *limits.details])
 
 
 def test_a_target_that_cannot_be_scaled_is_the_first_broken_link() -> None:

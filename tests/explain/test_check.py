@@ -53,7 +53,7 @@ def test_a_component_is_led_by_a_name_or_has_no_leader() -> None:
 
 
 @pytest.mark.parametrize(
-    ("apart", "said", "state"),
+    ("apart", "expected", "state"),
     [
         (-1.2, "agrees with this machine", "ok"),
         (-9.0, "agrees with this machine (-9 s)", "ok"),
@@ -61,6 +61,6 @@ def test_a_component_is_led_by_a_name_or_has_no_leader() -> None:
     ],
     ids=["whole seconds", "seconds", "a minute"],
 )
-def test_clocks_that_are_a_second_apart_agree(apart, said, state):
+def test_clocks_that_are_a_second_apart_agree(apart, expected, state):
     found = skew("member1", 1000.0 + apart, 1000.0)
-    assert (found.what, found.said, found.state) == ("clock of member1", said, state)
+    assert (found.what, found.said, found.state) == ("clock of member1", expected, state)

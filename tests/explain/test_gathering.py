@@ -63,7 +63,7 @@ async def test_a_federation_is_explained_with_clients_alone(federation: type[Fed
         silent = Members(lambda name: _Silent() if name == "member2" else world.members[name].client, 0.5)
         broken = first_broken(chain(await facts_of(world, silent)))
         assert broken is not None
-        assert (broken.name, broken.said.startswith("it cannot be asked: no answer within 0.5 s")) == (
+        assert (broken.name, broken.text.startswith("it cannot be asked: no answer within 0.5 s")) == (
             "member member2",
             True,
         )
@@ -102,8 +102,8 @@ async def test_gates_are_assumed_where_nobody_publishes_them(apiserver: type[Api
     async with apiserver() as server:
         terms = await running(Client(server.direct()))
     assert (terms.source, terms.evicts, terms.gates) == (ASSUMED, False, DEFAULTS)
-    asked = terms.changed(parse("Failover=true"), True)
-    assert (asked.evicts, asked.source) == (True, f"{ASSUMED}, changed by flags")
+    changed = terms.changed(parse("Failover=true"), True)
+    assert (changed.evicts, changed.source) == (True, f"{ASSUMED}, changed by flags")
 
 
 class _Silent(Client):

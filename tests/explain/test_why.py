@@ -53,10 +53,10 @@ def because(one: Link, name: str) -> str:
     ],
 )
 def test_a_cluster_that_does_not_exist_beside_one_that_does_is_doubted(placement: dict[str, Any]) -> None:
-    said = text_of(facts(placement, {"member1": 3}, TWO))
-    assert "names membr2, which is no member (did you mean member2?)" in said
-    assert "! scheduling" in said
-    assert "Nothing is broken.\n" not in said
+    text = text_of(facts(placement, {"member1": 3}, TWO))
+    assert "names membr2, which is no member (did you mean member2?)" in text
+    assert "! scheduling" in text
+    assert "Nothing is broken.\n" not in text
 
 
 def test_pods_that_a_quota_forbids_are_explained_by_the_condition_and_the_event() -> None:
@@ -65,16 +65,16 @@ def test_pods_that_a_quota_forbids_are_explained_by_the_condition_and_the_event(
     event = {"type": "Warning", "reason": "FailedCreate", "message": f"Error creating: {message}"}
     found = facts({}, {"member1": 3}, TWO)
     found.members["member1"] = MemberFacts(copy(3, 1, (failure,)), events=[event])
-    said = link(found, "member member1")
-    assert said.said == f"1 of 3 replicas are ready: ReplicaFailure: {message}"
-    assert said.details == [f"Error creating: {message}"]
-    assert said.remedy.startswith("Raise the quota in member1")
+    shown = link(found, "member member1")
+    assert shown.text == f"1 of 3 replicas are ready: ReplicaFailure: {message}"
+    assert shown.details == [f"Error creating: {message}"]
+    assert shown.remedy.startswith("Raise the quota in member1")
 
 
 def test_an_override_that_fails_is_named() -> None:
     broken = override("limits", "member1", plaintext=[{"path": "/spec/nope/deep", "operator": "replace", "value": 1}])
     found = link(facts({}, {"member1": 3}, TWO, overrides=[broken]), "overrides")
-    assert "OverridePolicy default/limits" in found.said
+    assert "OverridePolicy default/limits" in found.text
     assert found.remedy == "Correct OverridePolicy default/limits."
 
 
@@ -82,9 +82,9 @@ def test_replicas_that_an_override_sets_are_expected() -> None:
     fewer = override("small", "member2", replicasOverrider=[{"operator": "overwrite", "value": 1}])
     found = facts({}, {"member1": 2, "member2": 2}, TWO, overrides=[fewer], template=deployment(replicas=4, ready=3))
     found.members["member2"] = MemberFacts(copy(1))
-    said = link(found, "status")
-    assert (said.broken, said.said) == (False, "3 of 3 replicas are ready")
-    assert said.details == ["override policies let member2 run 1"]
+    shown = link(found, "status")
+    assert (shown.broken, shown.text) == (False, "3 of 3 replicas are ready")
+    assert shown.details == ["override policies let member2 run 1"]
 
 
 def refused(message: str) -> dict[str, Any]:
@@ -94,32 +94,32 @@ def refused(message: str) -> dict[str, Any]:
 def test_no_room_names_the_resource_what_is_wanted_and_what_is_free() -> None:
     small = [cluster("member1", cpu="2", used="1"), cluster("member2", cpu="1", used="800m")]
     found = facts({"replicaScheduling": DYNAMIC}, {}, small, refused("not enough"))
-    said = link(found, "scheduling")
-    assert because(said, "member1") == "room for 2: a replica asks for cpu 500m, 1 free"
-    assert because(said, "member2") == "room for 0: a replica asks for cpu 500m, 200m free"
-    assert "member1, which has most room, takes 2 of 3 (a replica asks for cpu 500m, 1 free)" in said.remedy
+    shown = link(found, "scheduling")
+    assert because(shown, "member1") == "room for 2: a replica asks for cpu 500m, 1 free"
+    assert because(shown, "member2") == "room for 0: a replica asks for cpu 500m, 200m free"
+    assert "member1, which has most room, takes 2 of 3 (a replica asks for cpu 500m, 1 free)" in shown.remedy
 
 
 def test_labels_that_do_not_match_are_shown_as_wanted_and_as_they_are() -> None:
     placement = {"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "bronze"}}}}
     clusters = [TWO[0], cluster("member2")]
-    said = link(facts(placement, {}, clusters, refused("0/2")), "scheduling")
-    assert because(said, "member1") == "wants tier=bronze; it has tier=gold"
-    assert because(said, "member2") == "wants tier=bronze; it has no tier"
+    shown = link(facts(placement, {}, clusters, refused("0/2")), "scheduling")
+    assert because(shown, "member1") == "wants tier=bronze; it has tier=gold"
+    assert because(shown, "member2") == "wants tier=bronze; it has no tier"
     command = "karmadactl label cluster member1 tier=bronze --overwrite"
-    assert said.remedy == f"Label it ({command}), or change clusterAffinity.labelSelector."
+    assert shown.remedy == f"Label it ({command}), or change clusterAffinity.labelSelector."
 
 
 def test_a_placement_of_misspelt_clusters_is_to_be_corrected() -> None:
-    said = link(facts({"clusterAffinity": {"clusterNames": ["membr2"]}}, {}, TWO, refused("0/2")), "scheduling")
+    shown = link(facts({"clusterAffinity": {"clusterNames": ["membr2"]}}, {}, TWO, refused("0/2")), "scheduling")
     wrong = "clusterAffinity.clusterNames names membr2, which is no member (did you mean member2?)"
-    assert said.remedy == f"Correct the placement: {wrong}."
+    assert shown.remedy == f"Correct the placement: {wrong}."
 
 
 def test_the_policy_that_holds_a_template_is_not_among_the_losers() -> None:
     stronger = policy("stronger", priority=9)
     found = link(facts({}, {"member1": 3}, TWO, policies=[policy(), stronger]), "policy")
-    assert found.said == "PropagationPolicy default/web selects it by name"
+    assert found.text == "PropagationPolicy default/web selects it by name"
     assert found.details == [
         "PropagationPolicy default/stronger would win now; it takes over only with preemption: Always"
     ]
@@ -185,7 +185,7 @@ def test_a_name_that_is_nearly_one_is_suggested() -> None:
     found = Facts(samples.KIND, "default", "wbe", others=["web", "database"])
     broken = first_broken(chain(found))
     assert broken is not None
-    assert broken.said == "there is no Deployment wbe in namespace default (did you mean web?)"
+    assert broken.text == "there is no Deployment wbe in namespace default (did you mean web?)"
 
 
 def with_condition(type_: str, reason: str, message: str) -> dict[str, Any]:
@@ -227,5 +227,5 @@ def test_a_copy_that_waits_behind_a_fence_says_for_whom() -> None:
     )
     found.works = {}
     held = link(found, "work member1")
-    assert (held.broken, held.said) == (True, "member1 waits until member2 confirms")
+    assert (held.broken, held.text) == (True, "member1 waits until member2 confirms")
     assert "failover.fencing.timeoutSeconds" in held.remedy

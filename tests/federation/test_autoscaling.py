@@ -159,17 +159,17 @@ def test_autoscalers_of_a_namespace_share_what_is_read():
                 text = text.replace("name: web", f"name: {name}").replace("app: web", f"app: {name}")
                 await federation.apply(text)
         await clock.sleep(40)
-        asked.clear()
+        requests.clear()
         await clock.sleep(60)
         for name in federation.members:
             for group in ("", "metrics.k8s.io"):
-                assert 3 <= asked[name, group] <= 5, (name, group)
+                assert 3 <= requests[name, group] <= 5, (name, group)
 
-    asked = Counter()
+    requests = Counter()
 
     def count(name, request):
         if request.verb is Verb.LIST and request.resource.resource == "pods" and request.namespace:
-            asked[name, request.resource.group] += 1
+            requests[name, request.resource.group] += 1
 
     in_virtual_time(scenario, on_request=count)
 

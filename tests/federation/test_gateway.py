@@ -396,7 +396,7 @@ def _route(name: str, host: str, service: str = "nginx-mcs", namespace: str = "d
     }
 
 
-async def _said(federation: Federation, name: str, namespace: str = "default") -> dict[str, tuple[str, str, str]]:
+async def _conditions(federation: Federation, name: str, namespace: str = "default") -> dict[str, tuple[str, str, str]]:
     """The conditions that the gateway gave to a route."""
     found = await federation.hub.resource(HTTP_ROUTES).get(name, namespace)
     (parent,) = found["status"]["parents"]
@@ -421,11 +421,11 @@ async def test_http_routes_are_served_once_their_kinds_are_installed_and_broken_
             assert (await client.get(host="broken.org"))[0] == 404
 
             async def is_reported() -> bool:
-                assert {status for status, _, _ in (await _said(federation, "web")).values()} == {"True"}
-                status, reason, message = (await _said(federation, "broken"))["Accepted"]
+                assert {status for status, _, _ in (await _conditions(federation, "web")).values()} == {"True"}
+                status, reason, message = (await _conditions(federation, "broken"))["Accepted"]
                 assert (status, reason) == ("False", "UnsupportedValue")
                 assert message == "spec.rules[0]: Object contains unknown field `timeouts`"
-                status, reason, message = (await _said(federation, "lost"))["ResolvedRefs"]
+                status, reason, message = (await _conditions(federation, "lost"))["ResolvedRefs"]
                 assert (status, reason, message) == ("False", "BackendNotFound", "there is no Service default/nobody")
                 return True
 
@@ -465,7 +465,7 @@ spec:
             await federation.eventually(applied)
 
             async def is_reported() -> bool:
-                status, reason, message = (await _said(federation, "web", "tenant"))["ResolvedRefs"]
+                status, reason, message = (await _conditions(federation, "web", "tenant"))["ResolvedRefs"]
                 assert (status, reason) == ("False", "RefNotPermitted")
                 return "Service default/nginx-mcs is of another namespace" in message
 

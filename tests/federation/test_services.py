@@ -304,8 +304,8 @@ async def test_consumers_without_a_route_to_providers_are_named_where_networks_a
             return known.get("Reachable") or True
 
         async def declare(cluster: str, networks: str | None, ranges: str | None = None) -> None:
-            said = {"network.karmada.io/networks": networks, "network.karmada.io/pod-cidrs": ranges}
-            await gated.hub.resource(CLUSTERS).patch(cluster, {"metadata": {"annotations": said}})
+            fields = {"network.karmada.io/networks": networks, "network.karmada.io/pod-cidrs": ranges}
+            await gated.hub.resource(CLUSTERS).patch(cluster, {"metadata": {"annotations": fields}})
 
         await gated.happens(lambda: reachable(""))
         await declare("member1", "edge", "10.1.0.0/16")

@@ -72,14 +72,14 @@ def test_a_failure_is_recorded_as_one_and_too_many_spans_are_dropped() -> None:
 
 
 async def test_a_collector_gets_what_opentelemetry_prescribes() -> None:
-    heard: asyncio.Future[tuple[str, bytes]] = asyncio.get_running_loop().create_future()
+    received: asyncio.Future[tuple[str, bytes]] = asyncio.get_running_loop().create_future()
 
     async def collect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         length = next(int(line.partition(":")[2]) for line in head.lower().split("\r\n") if "content-length" in line)
         body = await reader.readexactly(length)
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
-        heard.set_result((head, body))
+        received.set_result((head, body))
         await writer.drain()
         writer.close()
 
@@ -89,7 +89,7 @@ async def test_a_collector_gets_what_opentelemetry_prescribes() -> None:
     with spans.tracer("karmada-scheduler").span("schedule", CONTEXT, reason="new"):
         pass
     await spans.flush()
-    head, body = await heard
+    head, body = await received
     await spans.close()
     server.close()
     assert head.startswith("POST /v1/traces HTTP/1.1\r\n")

@@ -192,10 +192,10 @@ def wrong(answer: bytes) -> str:
         return ""
     body = answer.partition(b"\r\n\r\n")[2]
     try:
-        said = yaml.load(body) if b"application/yaml" in answer else orjson.loads(body) if body else {}
+        decoded = yaml.load(body) if b"application/yaml" in answer else orjson.loads(body) if body else {}
     except ValueError:
         return "an internal error that is no Status"
-    return "an internal error" if said.get("reason") else ""
+    return "an internal error" if decoded.get("reason") else ""
 
 
 async def prepare(server: Server) -> list[Served]:

@@ -46,7 +46,7 @@ def table(*trees: JSONObject, ingresses: tuple[Any, ...] = ()) -> Table:
     return build(ingresses, "karmada", found)
 
 
-def asked(
+def chosen_service(
     known: Table, at: str = "/", method: str = "GET", query: str = "", host: str = "shop.org", **headers: str
 ) -> str:
     """The first backend of the rule that a request meets."""
@@ -79,16 +79,16 @@ def test_paths_methods_headers_and_queries_decide_in_that_order() -> None:
             rule(ref("method"), path=prefix("/cart"), method="POST"),
         )
     )
-    assert asked(known) == "any"
-    assert asked(known, "/cart") == "exact"
-    assert asked(known, "/cart/1") == "prefix"
-    assert asked(known, "/cartoon") == "any"
-    assert asked(known, "/cart/1", query="q=1&q=2") == "query"
-    assert asked(known, "/cart/1", query="q=2&q=1") == "prefix", "the first value of a parameter counts"
-    assert asked(known, "/cart/1", x_env="canary", query="q=1") == "header"
-    assert asked(known, "/cart/1", x_env="canary,other") == "prefix", "a repeated header is another value"
-    assert asked(known, "/cart/1", x_env="canary", x_team="a") == "headers"
-    assert asked(known, "/cart/1", "POST", x_env="canary") == "method"
+    assert chosen_service(known) == "any"
+    assert chosen_service(known, "/cart") == "exact"
+    assert chosen_service(known, "/cart/1") == "prefix"
+    assert chosen_service(known, "/cartoon") == "any"
+    assert chosen_service(known, "/cart/1", query="q=1&q=2") == "query"
+    assert chosen_service(known, "/cart/1", query="q=2&q=1") == "prefix", "the first value of a parameter counts"
+    assert chosen_service(known, "/cart/1", x_env="canary", query="q=1") == "header"
+    assert chosen_service(known, "/cart/1", x_env="canary,other") == "prefix", "a repeated header is another value"
+    assert chosen_service(known, "/cart/1", x_env="canary", x_team="a") == "headers"
+    assert chosen_service(known, "/cart/1", "POST", x_env="canary") == "method"
 
 
 def test_an_older_route_keeps_its_requests_and_a_host_its_namespace() -> None:
@@ -99,9 +99,9 @@ def test_an_older_route_keeps_its_requests_and_a_host_its_namespace() -> None:
     thief = route(rule(ref("thief")), hosts=("shop.org", "thief.org"), space="other", age=3)
     known = table(late, thief, old)
 
-    assert asked(known) == "old"
-    assert asked(known, "/own") == "own"
-    assert asked(known, host="thief.org") == "thief"
+    assert chosen_service(known) == "old"
+    assert chosen_service(known, "/own") == "own"
+    assert chosen_service(known, host="thief.org") == "thief"
     reasons = {(key.namespace, key.name): [each.reason for each in found] for key, found in known.problems.items()}
     assert reasons == {("default", "web"): [], ("default", "late"): [PATH_TAKEN], ("other", "web"): [HOST_TAKEN]}
 
@@ -111,8 +111,8 @@ def test_ingresses_and_routes_share_hosts_by_age() -> None:
     late = route(rule(ref("late")), rule(ref("canary"), headers=[{"name": "x-env", "value": "canary"}]), age=2)
     known = table(late, ingresses=(served,))
 
-    assert asked(known) == "ingress"
-    assert asked(known, x_env="canary") == "canary"
+    assert chosen_service(known) == "ingress"
+    assert chosen_service(known, x_env="canary") == "canary"
     (problem,) = known.problems[IngressKey("default", "web", "HTTPRoute")]
     assert problem == (PATH_TAKEN, "shop.org/ is routed by default/web already")
 
@@ -126,8 +126,8 @@ def test_routes_of_other_gateways_are_left_to_them(parent: JSONObject) -> None:
     assert read(tree, "karmada", ()) is None
 
 
-def modifier(**said: Any) -> list[JSONObject]:
-    return [{"type": "RequestHeaderModifier", "requestHeaderModifier": said}]
+def modifier(**fields: Any) -> list[JSONObject]:
+    return [{"type": "RequestHeaderModifier", "requestHeaderModifier": fields}]
 
 
 def rewrite(kind: str, value: str) -> list[JSONObject]:
@@ -204,8 +204,8 @@ def test_what_is_not_supported_is_named_and_nothing_of_the_route_is_served(which
     assert found.refused.reason == "UnsupportedValue"
     assert text in found.refused.message
     known = build([], "karmada", [found, parsed(good)])
-    assert asked(known) == ""
-    assert asked(known, host="good.org") == "good"
+    assert chosen_service(known) == ""
+    assert chosen_service(known, host="good.org") == "good"
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ async def test_headers_are_changed_on_their_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "asked", "seen"),
+    ("kind", "value", "path", "seen"),
     [
         ("ReplacePrefixMatch", "/new", "/old/a%20b?x=%20", b"/new/a%20b?x=%20"),
         ("ReplacePrefixMatch", "/", "/old/a", b"/a"),
@@ -307,9 +307,9 @@ async def test_headers_are_changed_on_their_way() -> None:
         ("ReplaceFullPath", "/only", "/old/a?x=1", b"/only?x=1"),
     ],
 )
-async def test_paths_are_replaced(kind: str, value: str, asked: str, seen: bytes) -> None:
+async def test_paths_are_replaced(kind: str, value: str, path: str, seen: bytes) -> None:
     tree = route(rule(ref("a"), path=prefix("/old"), filters=rewrite(kind, value)))
-    _, (got,) = await answered(tree, "GET", asked)
+    _, (got,) = await answered(tree, "GET", path)
     assert got.split(b" ")[1] == seen
 
 
@@ -328,7 +328,7 @@ async def test_another_host_is_passed_on_and_the_requested_one_forwarded() -> No
 
 
 @pytest.mark.parametrize(
-    ("said", "asked", "code", "location"),
+    ("expected", "path", "code", "location"),
     [
         ({"scheme": "https"}, "/a?b=1", 302, b"https://shop.org/a?b=1"),
         ({"hostname": "new.org", "statusCode": 301}, "/a", 301, b"http://new.org/a"),
@@ -337,10 +337,10 @@ async def test_another_host_is_passed_on_and_the_requested_one_forwarded() -> No
         ({"path": {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/b"}}, "/old/a", 302, b"http://shop.org/b/a"),
     ],
 )
-async def test_clients_are_sent_elsewhere(said: JSONObject, asked: str, code: int, location: bytes) -> None:
-    filters = [{"type": "RequestRedirect", "requestRedirect": said}]
-    at = "/old" if "path" in said else "/"
-    reply, seen = await answered(route(rule(path=prefix(at), filters=filters)), "GET", asked)
+async def test_clients_are_sent_elsewhere(expected: JSONObject, path: str, code: int, location: bytes) -> None:
+    filters = [{"type": "RequestRedirect", "requestRedirect": expected}]
+    at = "/old" if "path" in expected else "/"
+    reply, seen = await answered(route(rule(path=prefix(at), filters=filters)), "GET", path)
     assert status(reply) == code
     assert b"location: " + location + b"\r\n" in reply.replace(b"Location", b"location")
     assert seen == []

@@ -47,7 +47,7 @@ def test_both_forms_of_an_ingress_route(wrapped: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "pattern", "asked", "matches"),
+    ("kind", "pattern", "requested", "matches"),
     [
         ("Prefix", "/", "/foo/bar", True),
         ("Exact", "/foo", "/foo", True),
@@ -63,30 +63,34 @@ def test_both_forms_of_an_ingress_route(wrapped: bool) -> None:
         ("ImplementationSpecific", "/x", "/x/y", True),
     ],
 )
-def test_paths_match_as_the_ingress_api_says(kind: str, pattern: str, asked: str, matches: bool) -> None:
+def test_paths_match_as_the_ingress_api_says(kind: str, pattern: str, requested: str, matches: bool) -> None:
     table = build([ingress(("a", [path(pattern, "s", kind)]))])
-    assert (table.match("a", asked) is not None) == matches
+    assert (table.match("a", requested) is not None) == matches
 
 
 def test_exact_wins_over_the_longest_prefix() -> None:
     rules = [path("/", "root"), path("/a", "short"), path("/a/b", "long"), path("/a/b", "exact", "Exact")]
     table = build([ingress(("h", rules))])
-    asked = {"/": "root", "/a": "short", "/a/c": "short", "/a/b": "exact", "/a/b/": "long", "/a/b/c": "long"}
-    assert {at: service(table, "h", at) for at in asked} == asked
+    expected = {"/": "root", "/a": "short", "/a/c": "short", "/a/b": "exact", "/a/b/": "long", "/a/b/c": "long"}
+    assert {at: service(table, "h", at) for at in expected} == expected
 
 
 def test_the_most_specific_host_decides() -> None:
     table = build(
         [ingress(("a.x.org", [path("/", "own")]), ("*.x.org", [path("/", "wild")]), ("", [path("/", "any")]))]
     )
-    asked = {"a.x.org": "own", "A.X.ORG": "own", "b.x.org": "wild", "a.b.x.org": "any", "x.org": "any", "": "any"}
-    assert {host: service(table, host, "/") for host in asked} == asked
+    expected = {"a.x.org": "own", "A.X.ORG": "own", "b.x.org": "wild", "a.b.x.org": "any", "x.org": "any", "": "any"}
+    assert {host: service(table, host, "/") for host in expected} == expected
 
 
 def test_a_default_backend_answers_what_no_rule_does() -> None:
     backend = {"service": {"name": "fallback", "port": {"name": "http"}}}
     table = build([ingress(("a", [path("/x", "x")]), defaultBackend=backend)])
-    assert [service(table, *asked) for asked in (("a", "/x"), ("a", "/y"), ("b", "/"))] == ["x", "fallback", "fallback"]
+    assert [service(table, *requested) for requested in (("a", "/x"), ("a", "/y"), ("b", "/"))] == [
+        "x",
+        "fallback",
+        "fallback",
+    ]
     assert table.match("b", "/").backend.port == "http"  # type: ignore[union-attr]
 
 
@@ -147,7 +151,7 @@ HOSTS = st.sampled_from(["", "x.org", "*.org", "*.x.org", "a.x.org"])
     PATHS,
 )
 def test_the_table_finds_what_comparing_every_rule_finds(
-    rules: list[tuple[str, str, str]], host: str, asked: str
+    rules: list[tuple[str, str, str]], host: str, requested: str
 ) -> None:
     table = build([ingress(*((h, [path(p, f"s{n}", kind)]) for n, (h, p, kind) in enumerate(rules)))])
 
@@ -161,9 +165,9 @@ def test_the_table_finds_what_comparing_every_rule_finds(
 
     def matches(pattern: str, kind: str) -> bool:
         if kind == "Exact":
-            return pattern == asked
+            return pattern == requested
         wanted = pattern.rstrip("/").split("/")
-        return asked.split("/")[: len(wanted)] == wanted
+        return requested.split("/")[: len(wanted)] == wanted
 
     best = max((specific(h) for h, _, _ in rules if covers(h)), default=-1)
     found = [
@@ -172,4 +176,4 @@ def test_the_table_finds_what_comparing_every_rule_finds(
         if covers(h) and specific(h) == best and matches(p, kind)
     ]
     expected = f"s{-max(found)[2]}" if found else ""
-    assert service(table, host, asked) == expected
+    assert service(table, host, requested) == expected

@@ -40,12 +40,12 @@ class Server:
     """A webhook that records requests and gives fixed answers."""
 
     def __init__(self, answer: Callable[[Answer], Answer]) -> None:
-        self.asked: list[tuple[Endpoint, Answer]] = []
+        self.requests: list[tuple[Endpoint, Answer]] = []
         self._answer = answer
 
     async def __call__(self, endpoint: Endpoint, body: bytes) -> bytes:
         context = orjson.loads(body)
-        self.asked.append((endpoint, context))
+        self.requests.append((endpoint, context))
         response = {"uid": context["request"]["uid"], "successful": True, **self._answer(context["request"])}
         return orjson.dumps(
             {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterContext", "response": response}
@@ -67,7 +67,7 @@ async def test_question_has_the_words_of_the_protocol() -> None:
     assert needs.replicas == 3
     assert needs.requirements is not None
     assert needs.requirements.resource_request == {"cpu": "1"}
-    ((endpoint, context),) = server.asked
+    ((endpoint, context),) = server.requests
     assert endpoint == Endpoint("https://hook.example.com/interpret")
     assert (context["apiVersion"], context["kind"]) == ("config.karmada.io/v1alpha1", "ResourceInterpreterContext")
     request = context["request"]
@@ -85,12 +85,12 @@ async def test_every_operation_sends_what_it_is_about_and_reads_its_answer() -> 
     replace = {"op": "replace", "path": "/spec/replicas", "value": 9}
     hooks, server = level(patch(replace))
     assert (await hooks.revise(WIDGET, 9))["spec"] == {"replicas": 9}
-    assert server.asked[-1][1]["request"]["replicas"] == 9
+    assert server.requests[-1][1]["request"]["replicas"] == 9
     assert (await hooks.retain(WIDGET, {"observed": True}))["spec"] == {"replicas": 9}
-    assert server.asked[-1][1]["request"]["observedObject"] == {"observed": True}
+    assert server.requests[-1][1]["request"]["observedObject"] == {"observed": True}
     items = [AggregatedStatusItem(cluster_name="m1", status=raw({"a": 1}))]
     assert (await hooks.aggregate(WIDGET, items))["spec"] == {"replicas": 9}
-    assert server.asked[-1][1]["request"]["aggregatedStatus"] == [{"clusterName": "m1", "status": {"a": 1}}]
+    assert server.requests[-1][1]["request"]["aggregatedStatus"] == [{"clusterName": "m1", "status": {"a": 1}}]
     answers = {"healthy": True, "rawStatus": {"phase": "x"}, "components": [{"name": "main", "replicas": 1}]}
     hooks, _ = level({**answers, "dependencies": [{"apiVersion": "v1", "kind": "Secret", "name": "s"}]})
     assert await hooks.healthy(WIDGET) is True
@@ -148,7 +148,7 @@ async def test_first_webhook_by_name_is_asked() -> None:
     urls = {name: {"url": f"https://{name}"} for name in ("b", "a", "c")}
     hooks = WebhookLevel(server, hooks_of(configuration(name, clientConfig=url) for name, url in urls.items()))
     await hooks.healthy(WIDGET)
-    assert [endpoint.url for endpoint, _ in server.asked] == ["https://a"]
+    assert [endpoint.url for endpoint, _ in server.requests] == ["https://a"]
 
 
 async def test_service_is_reached_by_its_name() -> None:
@@ -156,7 +156,7 @@ async def test_service_is_reached_by_its_name() -> None:
     client = {"service": service, "caBundle": base64.b64encode(b"pem").decode()}
     hooks, server = level({"healthy": True}, clientConfig=client)
     await hooks.healthy(WIDGET)
-    assert server.asked[0][0] == Endpoint("https://hook.system.svc:8443/ask", b"pem", "hook.system.svc")
+    assert server.requests[0][0] == Endpoint("https://hook.system.svc:8443/ask", b"pem", "hook.system.svc")
 
 
 @pytest.mark.looptime
@@ -192,7 +192,7 @@ async def test_webhook_that_cannot_be_asked_leaves_the_answer_to_the_level_below
     interpreter = LayeredInterpreter(hooks, native_level(), report=lambda *what: reports.append(what))
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {}, "spec": {"replicas": 2}}
     assert await interpreter.replicas(deployment) == ReplicaNeeds(2)
-    assert server.asked == []
+    assert server.requests == []
     ((_, operation, name, error),) = reports
     assert (operation, name) == (Operation.REPLICAS, "customised webhook")
     assert isinstance(error, Unavailable)

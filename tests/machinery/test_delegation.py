@@ -41,11 +41,11 @@ class Reviews:
     """A transport that answers reviews and counts them."""
 
     def __init__(self):
-        self.asked = 0
+        self.requests = 0
         self.failure = None
 
     async def send(self, request):
-        self.asked += 1
+        self.requests += 1
         if self.failure:
             raise self.failure
         if request.resource.resource == "tokenreviews":
@@ -71,10 +71,10 @@ async def test_answers_are_kept_for_a_short_while():
     reviews, clock = Reviews(), Stopped()
     authorize = DelegatedAuthorizer(Client(reviews), clock)
     assert [await authorize(page("good")) for _ in range(3)] == [True] * 3
-    assert reviews.asked == 2
+    assert reviews.requests == 2
     clock.now = KEPT + 1
     assert await authorize(page("good"))
-    assert reviews.asked == 4
+    assert reviews.requests == 4
 
 
 async def test_a_review_that_fails_means_no_and_is_not_kept():

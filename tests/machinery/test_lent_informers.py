@@ -17,7 +17,7 @@ CONFIG_MAPS, SECRETS = objects.CONFIG_MAPS, objects.SECRETS
 BORROWER = UserInfo("borrower", ("system:authenticated",))
 
 
-class Asked:
+class Recording:
     """A transport that writes down what is asked of it."""
 
     def __init__(self, inner: Any) -> None:
@@ -36,7 +36,7 @@ class Asked:
         return self._inner.watch(request)
 
 
-def lending(verbs: list[str], story: Callable[[InformerFactory, InformerFactory, Asked, Supervisor], Any]) -> None:
+def lending(verbs: list[str], story: Callable[[InformerFactory, InformerFactory, Recording, Supervisor], Any]) -> None:
     """Run a lender that watches ConfigMaps and a borrower who may use these verbs on them."""
 
     async def main() -> None:
@@ -49,39 +49,39 @@ def lending(verbs: list[str], story: Callable[[InformerFactory, InformerFactory,
             await hub.resource(objects.CLUSTER_ROLE_BINDINGS).create(objects.cluster_role_binding("borrower", subject))
             lender = InformerFactory(hub, supervisor, clock=clock)
             await lender.resource(CONFIG_MAPS).synced()
-            asked = Asked(server.direct(BORROWER))
-            client = Client(asked, field_manager="borrower")
-            await story(lender, InformerFactory(client, supervisor, clock=clock, lender=lender), asked, supervisor)
+            recorded = Recording(server.direct(BORROWER))
+            client = Client(recorded, field_manager="borrower")
+            await story(lender, InformerFactory(client, supervisor, clock=clock, lender=lender), recorded, supervisor)
 
     run_virtual(main)
 
 
 def test_what_the_lender_follows_is_shared_after_one_look_of_ones_own() -> None:
-    async def story(lender: InformerFactory, own: InformerFactory, asked: Asked, supervisor: Supervisor) -> None:
+    async def story(lender: InformerFactory, own: InformerFactory, recorded: Recording, supervisor: Supervisor) -> None:
         assert own.resource(CONFIG_MAPS) is lender.resource(CONFIG_MAPS)
         assert own.resource(CONFIG_MAPS) is lender.resource(CONFIG_MAPS)
         await VirtualClock().sleep(60)
-        assert asked.requests == [("list", "configmaps"), ("watch", "configmaps")]
+        assert recorded.requests == [("list", "configmaps"), ("watch", "configmaps")]
         assert not supervisor.restarts
 
     lending(["list", "watch"], story)
 
 
 def test_what_the_lender_does_not_follow_is_followed_by_oneself() -> None:
-    async def story(lender: InformerFactory, own: InformerFactory, asked: Asked, supervisor: Supervisor) -> None:
+    async def story(lender: InformerFactory, own: InformerFactory, recorded: Recording, supervisor: Supervisor) -> None:
         kinds: list[tuple[GroupVersionResource, Scope]] = [(SECRETS, Scope()), (CONFIG_MAPS, Scope("default"))]
         for type_, scope in kinds:
             mine = own.resource(type_, scope)
             await mine.synced()
             assert mine is not lender.resource(type_, scope)
             assert mine is own.resource(type_, scope)
-        assert ("watch", "secrets") in asked.requests
+        assert ("watch", "secrets") in recorded.requests
 
     lending(["list", "watch"], story)
 
 
 def test_who_may_not_follow_it_does_not_go_unnoticed(failures) -> None:
-    async def story(lender: InformerFactory, own: InformerFactory, asked: Asked, supervisor: Supervisor) -> None:
+    async def story(lender: InformerFactory, own: InformerFactory, recorded: Recording, supervisor: Supervisor) -> None:
         own.resource(CONFIG_MAPS)
         await VirtualClock().sleep(1)
         assert [name for name in supervisor.restarts if name.startswith("proof of")]

@@ -178,8 +178,8 @@ async def test_debug_pages_need_permission(path):
     request = DiagnosticsRequest(url, {"seconds": ["0.02"]}, {"authorization": "Bearer good"})
     assert (await diagnostics.answer(request)).status == 403
 
-    async def authorize(asked):
-        return asked.headers.get("authorization") == "Bearer good"
+    async def authorize(attributes):
+        return attributes.headers.get("authorization") == "Bearer good"
 
     diagnostics.authorize = authorize
     answer = await diagnostics.answer(request)

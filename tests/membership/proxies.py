@@ -15,7 +15,7 @@ class StandInProxy:
     scheme: str
     tls: ssl.SSLContext | None = None
     login: bool = False
-    heard: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
     port: int = 0
 
     async def __aenter__(self) -> "StandInProxy":
@@ -41,7 +41,7 @@ class StandInProxy:
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int] | None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        self.heard.append(head)
+        self.received.append(head)
         host, _, port = head.split(" ")[1].rpartition(":")
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         return host, int(port)
@@ -64,7 +64,7 @@ class StandInProxy:
         address = await reader.readexactly(size)
         port = int.from_bytes(await reader.readexactly(2), "big")
         host = ".".join(map(str, address)) if kind == 1 else address.decode()
-        self.heard.append(f"{host}:{port}")
+        self.received.append(f"{host}:{port}")
         if host == "forbidden.example":
             writer.write(b"\x05\x02\x00\x01" + bytes(6))
             return None

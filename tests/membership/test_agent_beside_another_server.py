@@ -155,8 +155,8 @@ def body(type_: GroupVersionResource, namespace: str, name: str) -> dict[str, An
     if type_ == LEASES:
         tree["spec"] = {"holderIdentity": "x", "leaseDurationSeconds": 40}
     if type_ == REQUESTS:
-        asked = {"signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
-        tree["spec"] = asked | {"request": base64.b64encode(REQUEST).decode()}
+        request = {"signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
+        tree["spec"] = request | {"request": base64.b64encode(REQUEST).decode()}
     if type_.resource == "events":
         tree["involvedObject"] = {"kind": "Work", "name": name, "namespace": namespace}
     return tree

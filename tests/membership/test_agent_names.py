@@ -55,9 +55,9 @@ def belongings(cluster: str, suffix: str) -> Iterator[Object]:
         yield made.type.group, made.type.resource, "", metadata.get("namespace", ""), metadata["name"]
 
 
-def allowed(roles: list[Any], verb: str, asked: Object) -> bool:
+def allowed(roles: list[Any], verb: str, requested: Object) -> bool:
     """Whether roles with their bindings allow what is asked."""
-    group, plural, sub, namespace, name = asked
+    group, plural, sub, namespace, name = requested
     attributes = Attributes(verb, group, "v1", plural, sub, namespace, name)
     return any(
         rule.allows(attributes)

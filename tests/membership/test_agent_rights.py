@@ -77,12 +77,12 @@ def test_an_agent_reads_its_own_and_nothing_else(authorizer: RbacAuthorizer) -> 
         for namespace in spaces:
             for name in names:
                 for verb in VERBS:
-                    asked = Attributes(verb, group, "v1", plural, sub, namespace, name)
-                    allowed = authorizer.authorize(AGENT, asked).allowed
+                    attributes = Attributes(verb, group, "v1", plural, sub, namespace, name)
+                    allowed = authorizer.authorize(AGENT, attributes).allowed
                     if verb in READS and allowed:
-                        assert may_read((group, plural, sub), namespace, name), asked
+                        assert may_read((group, plural, sub), namespace, name), attributes
                     if verb in ("impersonate", "bind", "deletecollection", "*"):
-                        assert not allowed, asked
+                        assert not allowed, attributes
 
 
 @settings(max_examples=300)
@@ -115,8 +115,8 @@ def test_a_bootstrap_token_cannot_write_roles_or_read_anything(authorizer: RbacA
         ("work.karmada.io", "works"),
     ):
         for verb in VERBS:
-            asked = Attributes(verb, group, "v1", plural, "", "karmada-cluster", "member1")
-            assert not authorizer.authorize(token, asked).allowed, asked
+            attributes = Attributes(verb, group, "v1", plural, "", "karmada-cluster", "member1")
+            assert not authorizer.authorize(token, attributes).allowed, attributes
 
 
 def cluster(name: str, **spec: Any) -> dict[str, Any]:

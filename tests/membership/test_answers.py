@@ -19,13 +19,13 @@ def virtually(scenario: Callable[[VirtualClock], Awaitable[None]]) -> None:
 
 def test_whoever_asks_the_same_meanwhile_or_soon_after_gets_the_same_answer() -> None:
     async def scenario(clock: VirtualClock) -> None:
-        answers, asked = Answers(clock, keep=10), 0
+        answers, requests = Answers(clock, keep=10), 0
 
         async def ask() -> int:
-            nonlocal asked
-            asked += 1
+            nonlocal requests
+            requests += 1
             await clock.sleep(1)
-            return asked
+            return requests
 
         assert await asyncio.gather(*(answers.of("m", "q", ask) for _ in range(100))) == [1] * 100
         await clock.sleep(9)

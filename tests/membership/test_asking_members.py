@@ -51,9 +51,9 @@ def test_no_member_delays_or_fails_another():
             return f"answer of {member}"
 
         members = Members({"a": "a", "b": "silent", "c": "empty", "d": MemberUnavailable("no credentials")})
-        asked = [*map(cluster, "abcd"), cluster("pulled", "Pull")]
+        clusters = [*map(cluster, "abcd"), cluster("pulled", "Pull")]
         started = clock.monotonic()
-        answers = await ask_members(members, asked, question, seconds=2)
+        answers = await ask_members(members, clusters, question, seconds=2)
         assert clock.monotonic() - started == 2
         assert answers.pop("a") == "answer of a"
         assert {name: str(error) for name, error in answers.items()} == {

@@ -21,7 +21,7 @@ class Scripted:
 
     def __init__(self) -> None:
         self.answer: bytes | Exception = b"{}"
-        self.asked = 0
+        self.requests = 0
         self.events = self.batch = 1
 
     async def send(self, request: Request) -> bytes:
@@ -36,7 +36,7 @@ class Scripted:
             yield [WatchEvent(EventType.ADDED, await self.raw("", ""))] * self.batch
 
     async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
-        self.asked += 1
+        self.requests += 1
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -60,11 +60,11 @@ def test_nothing_is_asked_of_a_member_after_an_offence_and_pauses_grow() -> None
             inner.answer = BadAnswer("too large")
             with pytest.raises(BadAnswer):
                 await transport.send(GET)
-            asked = inner.asked
+            before = inner.requests
             await clock.sleep(pause - 0.1)
             with pytest.raises(CutOff, match="too large"):
                 await transport.raw("GET", "/readyz")
-            assert inner.asked == asked
+            assert inner.requests == before
             assert breaker.complaint == "too large"
             await clock.sleep(0.2)
         inner.answer = b"ok"

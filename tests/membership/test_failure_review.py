@@ -31,8 +31,8 @@ async def server() -> Any:
         for name in ("m1", "m2"):
             await client.resource(objects.CLUSTERS).create({"metadata": {"name": name}, "spec": {"syncMode": "Push"}})
             kinds = [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment", "name": "deployments"}]}]
-            said = {"reason": "ClusterReady", "message": "", "lastTransitionTime": "2023-11-14T22:13:20Z"}
-            status = {"apiEnablements": kinds, "conditions": [{"type": "Ready", "status": "True", **said}]}
+            condition = {"reason": "ClusterReady", "message": "", "lastTransitionTime": "2023-11-14T22:13:20Z"}
+            status = {"apiEnablements": kinds, "conditions": [{"type": "Ready", "status": "True", **condition}]}
             await client.resource(objects.CLUSTERS).patch(name, {"status": status}, subresource="status")
         yield server
 

@@ -207,7 +207,7 @@ class Discovery:
         await self._inner.close()
 
 
-def group(number: int, **said: Any) -> dict[str, Any]:
+def group(number: int, **fields: Any) -> dict[str, Any]:
     resource = {
         "resource": f"things{number}",
         "responseKind": {"kind": f"Thing{number}"},
@@ -216,7 +216,7 @@ def group(number: int, **said: Any) -> dict[str, Any]:
     }
     return {
         "metadata": {"name": f"group-{number}.example.com"},
-        "versions": [{"version": "v1", "resources": [resource], **said}],
+        "versions": [{"version": "v1", "resources": [resource], **fields}],
     }
 
 

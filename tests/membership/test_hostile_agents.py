@@ -54,8 +54,8 @@ class Attack:
     async def certificate(self, name: str, grant: Grant = NOTHING) -> Client:
         """An agent's client, got with a token."""
         member = await self.pull.world.member(name)
-        asked = await self.pull.asked(member, grant=grant)
-        return self.client(from_bytes(await agent_access(asked)).target())
+        registration = await self.pull.registration(member, grant=grant)
+        return self.client(from_bytes(await agent_access(registration)).target())
 
 
 @pytest.fixture
@@ -150,8 +150,8 @@ async def test_the_first_certificate_is_short_and_replaced_at_once(attack: Attac
     async def noted() -> None:
         lives.append(await eventually(life))
 
-    asked = await attack.pull.asked(member)
-    await asyncio.gather(register(member.client, asked, lambda _: None), noted(), attack.pull.stand_in(member))
+    registration = await attack.pull.registration(member)
+    await asyncio.gather(register(member.client, registration, lambda _: None), noted(), attack.pull.stand_in(member))
     assert lives[0] < 1.1
 
     async def long() -> bool:
@@ -165,14 +165,14 @@ async def test_the_first_certificate_is_short_and_replaced_at_once(attack: Attac
 
 async def test_a_long_first_certificate_and_a_second_cluster_are_for_the_token_to_allow(attack: Attack) -> None:
     member, other = await attack.pull.world.member("member3"), await attack.pull.world.member("member4")
-    asked = await attack.pull.asked(member, rotation=False)
+    registration = await attack.pull.registration(member, rotation=False)
     with pytest.raises(Refused, match=r"may last 86400 s.*--certificate-seconds"):
-        await agent_access(asked)
-    asked = await attack.pull.asked(member)
-    await agent_access(asked)
+        await agent_access(registration)
+    registration = await attack.pull.registration(member)
+    await agent_access(registration)
     with pytest.raises(Refused, match="was used by member3 and allows no further cluster"):
-        await agent_access(await attack.pull.asked(other, token=asked.token))
-    assert await agent_access(asked), "again, as long as it is no member"
+        await agent_access(await attack.pull.registration(other, token=registration.token))
+    assert await agent_access(registration), "again, as long as it is no member"
 
 
 async def test_an_agent_chooses_nothing_that_others_decide_by(attack: Attack) -> None:
@@ -214,9 +214,9 @@ async def test_a_token_gives_labels_and_allows_fields(attack: Attack) -> None:
 async def test_register_says_what_was_not_taken_and_how_it_can_be(attack: Attack, grant: Grant) -> None:
     member = await attack.pull.world.member("member3")
     lines: list[str] = []
-    asked = await attack.pull.asked(member, grant=grant, region="r", api_endpoint=member.endpoint)
+    registration = await attack.pull.registration(member, grant=grant, region="r", api_endpoint=member.endpoint)
     agent = attack.pull.stand_in(member, region="r")
-    await asyncio.gather(register(member.client, asked, lines.append), agent)
+    await asyncio.gather(register(member.client, registration, lines.append), agent)
     warnings = [line for line in lines if line.startswith("[warning]")]
     found = await attack.hub.of(Cluster).get("member3")
     if grant == EVERYTHING:

@@ -54,7 +54,7 @@ class Member:
         self.closed += 1
 
 
-def asked(path: str, *lines: str) -> HttpRequest:
+def request_of(path: str, *lines: str) -> HttpRequest:
     head = "\r\n".join([f"GET {BASE}/m1/proxy{path} HTTP/1.1", "Host: h", *lines, "", ""])
     (item,) = RequestParser(Limits(), ("127.0.0.1", 1)).feed(head.encode())
     assert isinstance(item, Parsed)
@@ -88,7 +88,7 @@ async def through(member: Member, request: HttpRequest, budget: ProxyBudget | No
 async def test_no_path_leaves_the_base_path(path: str) -> None:
     member = Member()
     with pytest.raises(Failure, match="must not have") as refused:
-        await through(member, asked(path))
+        await through(member, request_of(path))
     assert refused.value.code == 400
     assert member.sent == []
 
@@ -105,13 +105,13 @@ async def test_no_path_leaves_the_base_path(path: str) -> None:
 )
 async def test_other_paths_arrive_below_it_encoded_anew(path: str, target: str) -> None:
     member = Member()
-    await through(member, asked(path))
+    await through(member, request_of(path))
     assert member.sent[0].split(b"\r\n")[0] == f"GET /k8s/clusters/c-1{target} HTTP/1.1".encode()
 
 
 async def test_only_a_client_that_upgrades_makes_the_member_upgrade() -> None:
     member = Member()
-    await through(member, asked("/exec", "Upgrade: SPDY/3.1"))
+    await through(member, request_of("/exec", "Upgrade: SPDY/3.1"))
     assert b"Upgrade" not in member.sent[0]
 
 
@@ -119,16 +119,16 @@ async def test_a_member_that_hangs_costs_a_few_places() -> None:
     member = Member()
     member.hangs = True
     budget = ProxyBudget(per_user=10, per_target=2)
-    waiting = [asyncio.create_task(through(member, asked("/api"), budget)) for _ in range(2)]
+    waiting = [asyncio.create_task(through(member, request_of("/api"), budget)) for _ in range(2)]
     await asyncio.sleep(0)
     with pytest.raises(Failure, match="cluster m1") as refused:
-        await through(member, asked("/api"), budget)
+        await through(member, request_of("/api"), budget)
     assert (refused.value.code, refused.value.headers["Retry-After"]) == (429, "1")
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
     member.hangs = False
-    await through(member, asked("/api"), budget)
+    await through(member, request_of("/api"), budget)
 
 
 class Fleet:

@@ -43,20 +43,20 @@ async def test_a_member_behind_a_proxy_becomes_ready_and_is_reached_through_it(
     tls = serving(member, tmp_path) if scheme == "https" else None
     world.endpoint = await world.plane.listen()
     async with StandInProxy(scheme, tls, login=True) as proxy:
-        said = {"proxy_url": proxy.url, "proxy_headers": {"X-Fleet": "one,two"}}
-        await join(member.client, world.hub, member.describe(**said))
+        fields = {"proxy_url": proxy.url, "proxy_headers": {"X-Fleet": "one,two"}}
+        await join(member.client, world.hub, member.describe(**fields))
         await world.ready("member1")
         await eventually(lambda: member.client.resource(objects.CLUSTER_ROLES).get("karmada-impersonator"))
-        before = len(proxy.heard)
+        before = len(proxy.received)
         assert before > 0
         client = through(world, "member1")
         assert await client.resource(objects.NAMESPACES).get("default")
-        assert len(proxy.heard) > before
+        assert len(proxy.received) > before
         await client.close()
         if scheme != "socks5":
-            assert "X-Fleet: one\r\nX-Fleet: two\r\n" in proxy.heard[0]
-            assert "Proxy-Authorization: Basic" in proxy.heard[0]
-        assert not [head for head in proxy.heard if "Bearer" in head]
+            assert "X-Fleet: one\r\nX-Fleet: two\r\n" in proxy.received[0]
+            assert "Proxy-Authorization: Basic" in proxy.received[0]
+        assert not [head for head in proxy.received if "Bearer" in head]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -73,14 +73,14 @@ def test_tls_works_inside_every_proxy_on_every_event_loop(tmp_path: Path, scheme
             async with StandInProxy(scheme, tls) as proxy:
                 transport = HttpTransport(Target(member.endpoint, authority, proxy=proxy.url))
                 assert b"gitVersion" in await transport.raw("GET", "/version")
-                assert len(proxy.heard) == 1
+                assert len(proxy.received) == 1
                 await transport.close()
 
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
         runner.run(run())
 
 
-async def asked(target: Target) -> str:
+async def failure_of(target: Target) -> str:
     transport = HttpTransport(target)
     try:
         with pytest.raises(ApiError) as refused:
@@ -94,18 +94,18 @@ async def asked(target: Target) -> str:
 async def test_an_https_proxy_nobody_vouches_for_is_named(world: World, tmp_path: Path) -> None:
     member = await world.member("member1")
     async with StandInProxy("https", serving(member, tmp_path)) as proxy:
-        assert "the proxy 127.0.0.1 cannot be trusted" in await asked(Target(member.endpoint, proxy=proxy.url))
-        assert proxy.heard == []
+        assert "the proxy 127.0.0.1 cannot be trusted" in await failure_of(Target(member.endpoint, proxy=proxy.url))
+        assert proxy.received == []
 
 
 async def test_a_socks_proxy_that_refuses_says_why() -> None:
     async with StandInProxy("socks5", login=True) as proxy:
         stranger = f"socks5://somebody:else@127.0.0.1:{proxy.port}"
-        assert "refused the name and password" in await asked(Target("http://m.example", proxy=stranger))
+        assert "refused the name and password" in await failure_of(Target("http://m.example", proxy=stranger))
         anonymous = f"socks5://127.0.0.1:{proxy.port}"
-        assert "wants another login" in await asked(Target("http://m.example", proxy=anonymous))
-        assert "not allowed by its rules" in await asked(Target("http://forbidden.example:81", proxy=proxy.url))
-        assert proxy.heard == ["forbidden.example:81"], "it is the proxy that looks the name up"
+        assert "wants another login" in await failure_of(Target("http://m.example", proxy=anonymous))
+        assert "not allowed by its rules" in await failure_of(Target("http://forbidden.example:81", proxy=proxy.url))
+        assert proxy.received == ["forbidden.example:81"], "it is the proxy that looks the name up"
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ async def test_a_socks_proxy_that_refuses_says_why() -> None:
     ids=["another scheme", "no host", "nobody listens"],
 )
 async def test_a_proxy_that_cannot_be_used_is_named(proxy: str, message: str) -> None:
-    assert message in await asked(Target("http://m.example", proxy=proxy))
+    assert message in await failure_of(Target("http://m.example", proxy=proxy))
 
 
 async def test_a_header_cannot_smuggle_another_one(world: World) -> None:
     member: Any = await world.member("member1")
     async with StandInProxy("http") as proxy:
         target = Target(member.endpoint, proxy=proxy.url, proxy_headers=(("X-A", "1\r\nX-B: 2"),))
-        assert "control characters" in await asked(target)
-        assert proxy.heard == []
+        assert "control characters" in await failure_of(target)
+        assert proxy.received == []

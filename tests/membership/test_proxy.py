@@ -188,8 +188,8 @@ async def test_a_service_account_of_the_control_plane_uses_the_proxy_under_its_o
         return any("robot" in rule["resourceNames"] for rule in role["rules"])
 
     await eventually(known)
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    answer = await hub.hub.resource(objects.SERVICE_ACCOUNTS).submit("robot", "token", asked, "default")
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = await hub.hub.resource(objects.SERVICE_ACCOUNTS).submit("robot", "token", request, "default")
     token = Identity(token=Material(answer["status"]["token"].encode()))
     authority = Material(hub.plane.server.identity.authority.certificate_pem)
     robot = Client(HttpTransport(Target(f"{hub.endpoint}{BASE}/member1/proxy", authority, identity=token)))

@@ -50,24 +50,29 @@ class Pull:
         self._stack = stack
         self.agents: dict[str, Supervisor] = {}
 
-    async def asked(self, member: Member, grant: Grant = NOTHING, **said: Any) -> Registration:
+    async def registration(self, member: Member, grant: Grant = NOTHING, **fields: Any) -> Registration:
         made = token.new_token()
         await token.create(self.world.hub, made, grant=grant)
-        said = {"cluster": member.name, "pins": [token.pin(self.authority)], "wait": 20.0, "token": str(made)} | said
-        return Registration(self.endpoint, **said)
+        fields = {
+            "cluster": member.name,
+            "pins": [token.pin(self.authority)],
+            "wait": 20.0,
+            "token": str(made),
+        } | fields
+        return Registration(self.endpoint, **fields)
 
-    async def stand_in(self, member: Member, **said: Any) -> None:
+    async def stand_in(self, member: Member, **fields: Any) -> None:
         """What kubelet and image would do: run the agent with the kubeconfig that was installed."""
         deployments = member.client.resource(DEPLOYMENTS)
         deployment = await eventually(lambda: deployments.get("karmada-agent", "karmada-system"))
-        await self.start(member, **said)
+        await self.start(member, **fields)
         status = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updatedReplicas": 1}
         status["observedGeneration"] = deployment["metadata"]["generation"]
         await member.client.resource(DEPLOYMENTS).patch(
             "karmada-agent", {"status": status}, "karmada-system", subresource="status"
         )
 
-    async def start(self, member: Member, **said: Any) -> Agent:
+    async def start(self, member: Member, **fields: Any) -> Agent:
         secret = await member.client.resource(objects.SECRETS).get("karmada-kubeconfig", "karmada-system")
         target = from_bytes(objects.decoded(secret)["karmada-kubeconfig"]).target()
         certificate, key = member.server.identity.authority.issue_client("admin", ["system:masters"])
@@ -76,7 +81,7 @@ class Pull:
             Material(member.server.identity.authority.certificate_pem),
             identity=Identity(Material(certificate), Material(key)),
         )
-        options = AgentOptions(member.name, member.endpoint, status=QUICK, lease=LeaseOptions(duration=4.0), **said)
+        options = AgentOptions(member.name, member.endpoint, status=QUICK, lease=LeaseOptions(duration=4.0), **fields)
         agent = Agent(HubTransport(target), HttpTransport(there), options)
         supervisor = await self._stack.enter_async_context(Supervisor())
         self._stack.push_async_callback(agent.close)
@@ -84,10 +89,10 @@ class Pull:
         self.agents[member.name] = supervisor
         return agent
 
-    async def register(self, member: Member, grant: Grant = NOTHING, **said: Any) -> list[str]:
+    async def register(self, member: Member, grant: Grant = NOTHING, **fields: Any) -> list[str]:
         lines: list[str] = []
-        asked = await self.asked(member, grant)
-        await asyncio.gather(register(member.client, asked, lines.append), self.stand_in(member, **said))
+        registration = await self.registration(member, grant)
+        await asyncio.gather(register(member.client, registration, lines.append), self.stand_in(member, **fields))
         return lines
 
 
@@ -239,14 +244,14 @@ async def test_registering_again_is_refused_by_preflight(pull: Pull) -> None:
     member = await pull.world.member("member3")
     await pull.register(member)
     with pytest.raises(Refused, match="karmada-system/karmada-agent Deployment already exists"):
-        await register(member.client, await pull.asked(member), lambda line: None)
+        await register(member.client, await pull.registration(member), lambda line: None)
 
 
 async def test_a_name_that_is_taken_gets_no_certificate(pull: Pull) -> None:
     first, second = await pull.world.member("member3"), await pull.world.member("member3")
     await pull.register(first)
     with pytest.raises(Refused, match="cluster member3 is a member already"):
-        await register(second.client, await pull.asked(second), lambda line: None)
+        await register(second.client, await pull.registration(second), lambda line: None)
     assert await is_gone(second.client.resource(DEPLOYMENTS).get("karmada-agent", "karmada-system"))
 
 
@@ -254,7 +259,7 @@ async def test_one_cluster_cannot_register_under_two_names(pull: Pull) -> None:
     member = await pull.world.member("member3")
     await pull.register(member)
     again = Member("other3", member.server, member.endpoint)
-    asked = await pull.asked(again, space="agent2", wait=1.0)
+    registration = await pull.registration(again, space="agent2", wait=1.0)
 
     async def other_agent() -> None:
         where = member.client.resource(objects.SECRETS)
@@ -267,7 +272,7 @@ async def test_one_cluster_cannot_register_under_two_names(pull: Pull) -> None:
         await agent.close()
 
     with pytest.raises(Refused, match="did not become ready"):
-        await asyncio.gather(register(member.client, asked, lambda line: None), other_agent())
+        await asyncio.gather(register(member.client, registration, lambda line: None), other_agent())
     assert await is_gone(pull.world.hub.resource(objects.CLUSTERS).get("other3"))
     await eventually(lambda: nothing_is_left(pull, "other3"))
 
@@ -286,7 +291,7 @@ async def nothing_is_left(pull: Pull, cluster: str) -> bool:
 async def test_a_registration_that_fails_is_taken_back_on_both_sides(pull: Pull) -> None:
     member = await pull.world.member("member3")
     with pytest.raises(Refused, match="its pod did not become ready"):
-        await register(member.client, await pull.asked(member, wait=0.3), lambda line: None)
+        await register(member.client, await pull.registration(member, wait=0.3), lambda line: None)
     await eventually(lambda: nothing_is_left(pull, "member3"))
     assert await is_gone(member.client.resource(objects.CLUSTER_ROLES).get("karmada-agent"))
     await pull.register(member)
@@ -296,7 +301,7 @@ async def test_a_registration_that_fails_is_taken_back_on_both_sides(pull: Pull)
 async def test_a_certificate_nobody_used_is_worth_nothing_after_a_while(pull: Pull) -> None:
     """Whoever took it may have gone without a word: the roles go with the request that Kubernetes forgets."""
     member = await pull.world.member("member3")
-    await agent_access(await pull.asked(member))
+    await agent_access(await pull.registration(member))
     role = pull.world.hub.resource(objects.CLUSTER_ROLES)
     assert await role.get("system:karmada:member3:agent")
     (request,) = (await pull.world.hub.resource(REQUESTS).list()).items
@@ -305,7 +310,7 @@ async def test_a_certificate_nobody_used_is_worth_nothing_after_a_while(pull: Pu
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("expected", "message"),
     [
         ({"token": ""}, "token is required"),
         ({"pins": []}, "need to verify CACertHashes"),
@@ -317,20 +322,20 @@ async def test_a_certificate_nobody_used_is_worth_nothing_after_a_while(pull: Pu
     ],
     ids=["no token", "no pin", "malformed", "unknown", "wrong pin", "nobody listens", "bad name"],
 )
-async def test_bad_registrations_say_what_is_wrong(pull: Pull, said: dict[str, Any], message: str) -> None:
+async def test_bad_registrations_say_what_is_wrong(pull: Pull, expected: dict[str, Any], message: str) -> None:
     member = await pull.world.member("wrong1")
-    asked = replace(await pull.asked(member, discovery_seconds=0.0), **said)
+    registration = replace(await pull.registration(member, discovery_seconds=0.0), **expected)
     with pytest.raises(Refused, match=message):
-        await register(member.client, asked, lambda line: None)
+        await register(member.client, registration, lambda line: None)
     assert await is_gone(member.client.resource(objects.NAMESPACES).get("karmada-system"))
 
 
 async def test_a_wrong_secret_of_a_known_token_is_noticed(pull: Pull) -> None:
     member = await pull.world.member("wrong1")
-    asked = await pull.asked(member)
-    identifier = asked.token.partition(".")[0]
+    registration = await pull.registration(member)
+    identifier = registration.token.partition(".")[0]
     await eventually(lambda: _is_signed(pull, identifier))
-    wrong = replace(asked, token=f"{identifier}.0123456789abcdef")
+    wrong = replace(registration, token=f"{identifier}.0123456789abcdef")
     with pytest.raises(Refused, match="failed to verify JWS signature"):
         await register(member.client, wrong, lambda line: None)
 

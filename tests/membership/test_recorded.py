@@ -133,8 +133,8 @@ async def test_an_installation_holds_what_was_recorded_but_for_unlimited_rights(
 def test_the_agent_is_deployed_as_recorded() -> None:
     trace = recorded("pull-register", "02-register.yaml")
     known = trace["members"]["member3"]["Deployment.apps karmada-system/karmada-agent"]
-    said = {"provider": "beta", "region": "south", "zones": ("south-1",), "api_endpoint": "<endpoint>"}
-    ours = deployment(Registration("hub", "token", "member3", **said))
+    fields = {"provider": "beta", "region": "south", "zones": ("south-1",), "api_endpoint": "<endpoint>"}
+    ours = deployment(Registration("hub", "token", "member3", **fields))
     mine, theirs = (tree["spec"]["template"]["spec"] for tree in (ours, known))
     assert mine["containers"][0]["command"] == theirs["containers"][0]["command"]
     assert mine["containers"][0]["volumeMounts"] == theirs["containers"][0]["volumeMounts"]

@@ -125,10 +125,10 @@ async def test_a_recorded_failure_is_reproduced(
     if number in STRICTER:
         assert capture["exit"] == 0
         assert ours.code == 1
-        said = [line for line in even(ours.out + ours.err).splitlines() if line]
+        output = [line for line in even(ours.out + ours.err).splitlines() if line]
         if STRICTER[number] == PREFLIGHT:
             assert [line for line in even(capture["stdout"]).splitlines() if line] == [
-                line.removeprefix("error: ") for line in said
+                line.removeprefix("error: ") for line in output
             ]
         else:
             assert "joined successfully" not in ours.out

@@ -68,8 +68,8 @@ def test_a_recorded_right(authorizer: RbacAuthorizer, row: dict[str, Any]) -> No
         group, rest = "apps", rest.removeprefix("apps/")
     plural, _, sub = rest.partition("/")
     verbs = [verb for verb in row if verb not in ("resource", "namespace", "name", "connect")]
-    asked = {verb: Attributes(verb, group, "v1", plural, sub, row["namespace"], row["name"]) for verb in verbs}
-    ours = {verb for verb, attributes in asked.items() if authorizer.authorize(AGENT, attributes).allowed}
+    by_verb = {verb: Attributes(verb, group, "v1", plural, sub, row["namespace"], row["name"]) for verb in verbs}
+    ours = {verb for verb, attributes in by_verb.items() if authorizer.authorize(AGENT, attributes).allowed}
     theirs = {verb for verb in verbs if row[verb] == "allowed"}
     where = (rest, row["name"])
     assert ours - theirs <= MORE.get(where, set()), "never more"

@@ -28,8 +28,8 @@ class Member:
         self.endpoint = endpoint
         self.client = Client(server.direct(ADMIN))
 
-    def describe(self, name: str = "", **said: Any) -> Description:
-        return Description(name or self.name, self.endpoint, **said)
+    def describe(self, name: str = "", **fields: Any) -> Description:
+        return Description(name or self.name, self.endpoint, **fields)
 
 
 class World:

@@ -21,11 +21,11 @@ def value_of(metric):
 @asynccontextmanager
 async def page(answer, status=200):
     """An HTTP server on the loopback that answers every request alike; yields its address and what was asked."""
-    asked = []
+    requests = []
 
     async def serve(reader, writer):
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head.split(b" ")[1].decode())
+        requests.append(head.split(b" ")[1].decode())
         body = answer if isinstance(answer, bytes) else orjson.dumps(answer)
         writer.write(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body)
         await writer.drain()
@@ -33,7 +33,7 @@ async def page(answer, status=200):
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", requests
 
 
 @asynccontextmanager
@@ -62,14 +62,14 @@ async def test_every_element_of_a_prometheus_result_is_a_value_that_selectors_ch
         {"metric": {"__name__": "queue", "zone": "a"}, "value": [1, "1.5"]},
         {"metric": {"zone": "b"}, "value": [1, "20"]},
     ]
-    async with page({"status": "success", "data": {"resultType": "vector", "result": elements}}) as (address, asked):
+    async with page({"status": "success", "data": {"resultType": "vector", "result": elements}}) as (address, requests):
         spec = {"metricName": "queue", "labels": {"from": "prom"}}
         spec["prometheus"] = {"address": address, "query": "sum by (zone) (queue)"}
         async with plane_with(spec) as plane:
             one, other = {"zone": "a", "from": "prom"}, {"zone": "b", "from": "prom"}
             assert await values(plane, "queue") == [("1500m", one), ("20", other)]
             assert await values(plane, "queue", labels="zone=b") == [("20", other)]
-        assert asked[0] == "/api/v1/query?query=sum+by+%28zone%29+%28queue%29"
+        assert requests[0] == "/api/v1/query?query=sum+by+%28zone%29+%28queue%29"
 
 
 async def test_a_number_in_a_page_is_found_by_its_pointer():
@@ -87,7 +87,7 @@ async def test_a_metric_is_for_the_namespaces_it_names():
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "said"),
+    ("answer", "status", "expected"),
     [
         (b"secret page", 200, "spec.http.pointer"),
         ({"password": "hunter2"}, 500, "answered 500"),
@@ -96,9 +96,9 @@ async def test_a_metric_is_for_the_namespaces_it_names():
         (b"1" * (2 << 20), 200, "bytes"),
     ],
 )
-async def test_a_source_that_has_no_number_is_said_so_without_what_it_sent(answer, status, said):
+async def test_a_source_that_has_no_number_is_said_so_without_what_it_sent(answer, status, expected):
     async with page(answer, status) as (address, _), plane_with({"http": {"url": address}}) as plane:
-        with pytest.raises(ApiError, match=said) as refused:
+        with pytest.raises(ApiError, match=expected) as refused:
             await values(plane, "m0")
         assert "secret" not in str(refused.value)
         assert "hunter2" not in str(refused.value)

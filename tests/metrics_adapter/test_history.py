@@ -99,19 +99,19 @@ def test_answers_carry_the_history_when_it_is_asked_for() -> None:
             federation.members["member2"].fail()
             await clock.sleep(2 * INTERVAL)
 
-            async def asked(type_: GroupVersionResource, namespace: str = "", name: str = "") -> dict:
+            async def read(type_: GroupVersionResource, namespace: str = "", name: str = "") -> dict:
                 verb = Verb.GET if name else Verb.LIST
                 request = Request(verb, type_, namespace, name, params={"history": "true"})
                 return orjson.loads(await federation.hub.transport.send(request))
 
-            (pod,) = (await asked(POD_METRICS, "default"))["items"]
+            (pod,) = (await read(POD_METRICS, "default"))["items"]
             points = pod["history"]["cpuMilli"]
             assert points[0] == 50
             assert points[-1] == 300
             assert points == sorted(points)
             assert pod["history"]["memoryMebi"][-1] == 64
-            assert (await asked(POD_METRICS, "default", "a"))["history"] == pod["history"]
-            nodes = (await asked(NODE_METRICS))["items"]
+            assert (await read(POD_METRICS, "default", "a"))["history"] == pod["history"]
+            nodes = (await read(NODE_METRICS))["items"]
             assert nodes
             assert all("history" in node for node in nodes)
             plain = (await federation.hub.resource(POD_METRICS).list(Scope("default"))).items

@@ -131,12 +131,12 @@ async def test_who_may_not_read_metrics_is_refused():
     ],
 )
 async def test_no_request_leads_to_another_address_in_a_member(resource, namespace, name, metric):
-    asked = []
-    async with Federation(1, options=options(), on_request=lambda _, request: asked.append(request)) as federation:
+    requests = []
+    async with Federation(1, options=options(), on_request=lambda _, request: requests.append(request)) as federation:
         type_ = GroupVersionResource(CUSTOM, "v1beta2", resource)
         with pytest.raises(ApiError):
             await federation.hub.transport.send(Request(Verb.GET, type_, namespace, name, metric))
-        assert not [request for request in asked if request.resource.group == CUSTOM]
+        assert not [request for request in requests if request.resource.group == CUSTOM]
 
 
 @pytest.mark.tools

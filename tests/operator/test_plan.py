@@ -108,7 +108,7 @@ def test_addresses_in_flags_are_those_of_the_instance() -> None:
 
 
 def test_a_component_is_as_its_settings_say() -> None:
-    said = {
+    fields = {
         "imageRepository": "mirror.example.com/karmada",
         "imageTag": "v9",
         "imagePullPolicy": "Always",
@@ -124,7 +124,7 @@ def test_a_component_is_as_its_settings_say() -> None:
         "featureGates": {"Failover": True},
         "controllers": ["*", "-binding"],
     }
-    spec = components(karmadaControllerManager=said) | {"featureGates": {"Failover": False, "PolicyPreemption": True}}
+    spec = components(karmadaControllerManager=fields) | {"featureGates": {"Failover": False, "PolicyPreemption": True}}
     made = planned(karmada(**spec))
     tree = workloads(made)["demo-karmada-controller-manager"]
     pod, main = tree["spec"]["template"]["spec"], container(made, "demo-karmada-controller-manager")
@@ -150,7 +150,7 @@ def test_a_component_is_as_its_settings_say() -> None:
 
 
 def test_the_api_server_gets_volumes_sidecars_and_its_service() -> None:
-    said = {
+    fields = {
         "extraVolumes": [{"name": "more", "emptyDir": {}}],
         "extraVolumeMounts": [{"name": "more", "mountPath": "/more"}],
         "sidecarContainers": [{"name": "beside", "image": "proxy"}],
@@ -159,7 +159,7 @@ def test_the_api_server_gets_volumes_sidecars_and_its_service() -> None:
         "serviceAnnotations": {"inner": "yes"},
         "serviceSubnet": "10.0.0.0/16",
     }
-    made = planned(karmada(**components(karmadaAPIServer=said)))
+    made = planned(karmada(**components(karmadaAPIServer=fields)))
     pod = workloads(made)["demo-karmada-apiserver"]["spec"]["template"]["spec"]
     assert [one["name"] for one in pod["containers"]] == ["karmada-apiserver", "beside"]
     assert pod["volumes"][-1] == {"name": "more", "emptyDir": {}}

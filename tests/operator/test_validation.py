@@ -22,8 +22,8 @@ def components(**given: Any) -> dict[str, Any]:
 
 
 def external(name: str = "demo-karmada-etcd-cert", **given: Any) -> dict[str, Any]:
-    said = {"endpoints": ["https://etcd:2379"], "secretRef": {"name": name}, **given}
-    return {"components": {"etcd": {"external": said}}}
+    fields = {"endpoints": ["https://etcd:2379"], "secretRef": {"name": name}, **given}
+    return {"components": {"etcd": {"external": fields}}}
 
 
 @pytest.mark.parametrize("spec", [{}, components(), external(), {"crdTarball": {"httpSource": {"url": "https://a/b"}}}])

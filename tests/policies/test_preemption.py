@@ -20,7 +20,7 @@ def wide(name: str, priority: int | None) -> ClusterPropagationPolicy:
     return from_tree({"metadata": {"name": name}, "spec": {"priority": priority}}, ClusterPropagationPolicy)
 
 
-def asked(policy: Policy, holder: Policy | None) -> bool:
+def preempts(policy: Policy, holder: Policy | None) -> bool:
     claim = Claim(holder.metadata.namespace, holder.metadata.name, "id") if holder is not None else None
 
     def find(wanted: Claim) -> Policy:
@@ -55,4 +55,4 @@ def asked(policy: Policy, holder: Policy | None) -> bool:
 def test_only_a_strictly_higher_priority_takes_over_and_namespaces_go_first(
     policy: Policy, holder: Policy | None, expected: bool
 ) -> None:
-    assert asked(policy, holder) is expected
+    assert preempts(policy, holder) is expected

@@ -12,13 +12,13 @@ NOW = 10_000.0
 TIMING = Timing(NOW, 300, 30)
 
 
-def pod(name: str, **said: Any) -> Pod:
+def pod(name: str, **fields: Any) -> Pod:
     usual = {"phase": "Running", "ready": True, "ready_changed": 0.0, "started": 0.0}
-    return Pod(name, **{**usual, "requests": {"app": {"cpu": "100m"}}, **said})
+    return Pod(name, **{**usual, "requests": {"app": {"cpu": "100m"}}, **fields})
 
 
-def pods(count: int, **said: Any) -> list[Pod]:
-    return [pod(f"p{number}", **said) for number in range(count)]
+def pods(count: int, **fields: Any) -> list[Pod]:
+    return [pod(f"p{number}", **fields) for number in range(count)]
 
 
 def used(*values: int) -> dict[str, Sample]:
@@ -124,7 +124,7 @@ def test_a_count_that_does_not_fit_its_field_changes_nothing(count: int, replica
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("expected", "kind"),
     [
         ({}, "ready"),
         ({"is_deleting": True}, "ignored"),
@@ -141,8 +141,8 @@ def test_a_count_that_does_not_fit_its_field_changes_nothing(count: int, replica
         ({"started": NOW - 400, "ready": True, "ready_changed": NOW - 390}, "ready"),
     ],
 )
-def test_which_pods_say_something_about_their_cpu(said: dict[str, Any], kind: str) -> None:
-    found = group([pod("p0", **said)], used(5), "cpu", TIMING)
+def test_which_pods_say_something_about_their_cpu(expected: dict[str, Any], kind: str) -> None:
+    found = group([pod("p0", **expected)], used(5), "cpu", TIMING)
     assert getattr(found, kind) == {"p0"}
     assert sum(map(len, (found.ready, found.unready, found.missing, found.ignored))) == 1
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from karmada.policies.autoscaling.room import Fit, Room, fit
+from karmada.policies.autoscaling.capacity import Fit, Room, fit
 
 
 def rooms(here: dict[str, int | None], elsewhere: dict[str, int | None]) -> list[Room]:

@@ -62,9 +62,9 @@ def test_ties_of_equal_bindings_are_their_own() -> None:
 
 def test_who_is_divided_anew_shares_no_attempt_with_who_keeps_what_it_has() -> None:
     snapshot = Snapshot([cluster("m1", 10), cluster("m2", 10)])
-    asked = {"rescheduleTriggeredAt": "2026-01-02T00:00:00Z"}
+    request = {"rescheduleTriggeredAt": "2026-01-02T00:00:00Z"}
     kept, anew = (
-        binding(4, {"replicaScheduling": DYNAMIC}, {"m1": 4}, status={"lastScheduledTime": done}, **asked)
+        binding(4, {"replicaScheduling": DYNAMIC}, {"m1": 4}, status={"lastScheduledTime": done}, **request)
         for done in ("2026-01-03T00:00:00Z", "2026-01-01T00:00:00Z")
     )
     assert placed(snapshot, kept) == ["m1"]

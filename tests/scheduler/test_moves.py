@@ -18,8 +18,8 @@ EAST = {"clusterAffinity": {"labelSelector": {"matchLabels": {"zone": "east"}}},
 
 async def go_back(plane: Plane) -> None:
     await plane.settle(2)
-    asked = {"spec": {"failbackTriggeredAt": rfc3339(plane.clock.now())}}
-    await plane.client.resource(BINDINGS).patch("web", asked, "default")
+    request = {"spec": {"failbackTriggeredAt": rfc3339(plane.clock.now())}}
+    await plane.client.resource(BINDINGS).patch("web", request, "default")
     await plane.settle(2)
 
 

@@ -115,11 +115,11 @@ async def test_conditions_say_what_is_missing(searched: Searched) -> None:
 
     unknown = await condition(registry(("nosuch/v1", "Nothing"), name="unknown"))
 
-    async def said() -> bool:
+    async def reported() -> bool:
         found = await registries.get("unknown")
         return "Nothing (nosuch/v1) of cluster member1: the cluster has no such kind" in str(found["status"])
 
-    await eventually(said)
+    await eventually(reported)
     assert unknown["reason"] == "NotCached"
     assert (await condition(registry(name="empty")))["reason"] == "NothingSelected"
     nowhere = await condition(registry(("v1", "Pod"), clusters=["nosuch"], name="nowhere"))

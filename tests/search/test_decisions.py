@@ -53,9 +53,9 @@ def selecting(*namespaces: str, clusters: tuple[str, ...] = ()) -> ResourceRegis
 
 def test_registries_add_up_and_one_without_namespace_covers_all() -> None:
     members = [cluster("m1"), cluster("m2")]
-    asked = [selecting("a"), selecting("b", clusters=("m1",))]
-    assert wanted(asked, members) == {"m1": {POD: Part(frozenset("ab"))}, "m2": {POD: Part(frozenset("a"))}}
-    assert wanted([*asked, selecting("")], members)["m1"] == {POD: Part()}
+    registries = [selecting("a"), selecting("b", clusters=("m1",))]
+    assert wanted(registries, members) == {"m1": {POD: Part(frozenset("ab"))}, "m2": {POD: Part(frozenset("a"))}}
+    assert wanted([*registries, selecting("")], members)["m1"] == {POD: Part()}
     assert wanted([selecting("a", clusters=("m3",))], members) == {}
 
 

@@ -8,11 +8,11 @@ from karmada.machinery.transport import JSONObject
 
 
 async def backend(searched: Searched, reason: str) -> JSONObject:
-    async def said() -> JSONObject | None:
+    async def reported() -> JSONObject | None:
         conditions = (await searched.hub.resource(REGISTRIES).get("all"))["status"]["conditions"]
         return next((c for c in conditions if c["type"] == "BackendReady" and c["reason"] == reason), None)
 
-    found: JSONObject = await eventually(said)
+    found: JSONObject = await eventually(reported)
     return found
 
 

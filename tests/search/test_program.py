@@ -66,18 +66,18 @@ async def started(world: World, folder: Path) -> AsyncIterator[Program]:
         *(f"--{name}={value}" for name, value in flags.items()),
         stderr=asyncio.subprocess.PIPE,
     )
-    said: list[str] = []
+    lines: list[str] = []
     serving = asyncio.get_running_loop().create_future()
 
     async def read() -> None:
         assert process.stderr is not None
         while line := (await process.stderr.readline()).decode():
-            said.append(line)
+            lines.append(line)
             found = re.search(r"serving on port (\d+)", line)
             if found is not None and not serving.done():
                 serving.set_result(int(found[1]))
         if not serving.done():
-            serving.set_exception(AssertionError(f"karmada-search has ended: {''.join(said)}"))
+            serving.set_exception(AssertionError(f"karmada-search has ended: {''.join(lines)}"))
 
     reader = asyncio.create_task(read())
     try:

@@ -155,12 +155,12 @@ def _without_hash(tree: dict[str, Any]) -> dict[str, Any]:
 async def differences(world: Searched, folder: Path, recorded: list[dict[str, Any]]) -> list[str]:
     found, token = [], ""
     for call in recorded:
-        asked = call["request"]
+        original = call["request"]
         if call.get("note") == "Table" or "as=Table" in (call.get("requestHeaders") or {}).get("Accept", ""):
-            asked += "?Table" if "search/cache" not in asked else ""
+            original += "?Table" if "search/cache" not in original else ""
         code, content_type, body, following = await answered(world, folder, call, token)
         token = following or token
-        if asked in OTHERWISE:
+        if original in OTHERWISE:
             continue
         expected = call["body"]
         if isinstance(expected, list):
@@ -172,7 +172,7 @@ async def differences(world: Searched, folder: Path, recorded: list[dict[str, An
             expected = {**expected, "hasManagedFields": True}
         wanted = (call.get("code", 200), (call.get("headers") or {}).get("Content-Type", content_type), expected)
         if (code, content_type, body) != wanted:
-            found.append(f"{call['user']}: {asked}:\n  expected {wanted}\n  got      {(code, content_type, body)}")
+            found.append(f"{call['user']}: {original}:\n  expected {wanted}\n  got      {(code, content_type, body)}")
     return found
 
 

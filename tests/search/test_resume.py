@@ -70,7 +70,7 @@ class Member:
 
     def __init__(self, server: ApiServer) -> None:
         self.client = Client(server.direct(ADMIN))
-        self.asked = Counting(server.direct(ADMIN))
+        self.transport = Counting(server.direct(ADMIN))
 
     @asynccontextmanager
     async def searched(
@@ -82,10 +82,10 @@ class Member:
         limit: int = database.LIMIT,
     ) -> AsyncIterator[tuple[Caches, FullText]]:
         """A process that caches kinds of the member, until it is stopped; `asked.loads` counts from its start."""
-        self.asked.loads.clear()
+        self.transport.loads.clear()
 
         async def opened(cluster: Cluster) -> Transport:
-            return self.asked
+            return self.transport
 
         async with Supervisor(REAL) as supervisor:
             caches = Caches(PushMembers(opened, REAL), Kinds(), supervisor, REAL)
@@ -127,12 +127,12 @@ async def test_a_restart_lists_nothing_and_shows_what_happened_meanwhile(member:
         assert names(caches) == ["a", "b"]
         await pods.create(pod("c"))
         await eventually(lambda: _equal(names(caches), ["a", "b", "c"]))
-    assert member.asked.loads["pods"] == 1
+    assert member.transport.loads["pods"] == 1
     await pods.delete("a", "default")
     await pods.create(pod("d"))
     async with member.searched(file) as (caches, index):
         await eventually(lambda: _equal(names(caches), ["b", "c", "d"]))
-        assert member.asked.loads["pods"] == 0
+        assert member.transport.loads["pods"] == 0
 
         async def indexed() -> list[str]:
             await index.flush()
@@ -149,10 +149,10 @@ async def test_a_revision_that_the_member_forgot_is_loaded_again(member: Member,
     async with member.searched(tmp_path / "search.db"):
         pass
     await pods.create(pod("b"))
-    member.asked.refusing = True
+    member.transport.refusing = True
     async with member.searched(tmp_path / "search.db") as (caches, _):
         await eventually(lambda: _equal(names(caches), ["a", "b"]))
-        assert member.asked.loads["pods"] == 1
+        assert member.transport.loads["pods"] == 1
 
 
 @pytest.mark.parametrize("fault", ["another cluster", "less of it", "garbage", "torn", "foreign"])
@@ -178,11 +178,11 @@ async def test_a_file_that_does_not_fit_is_thrown_away(fault: str, member: Membe
         other.close()
     async with member.searched(file, uid=uid, part=part) as (caches, index):
         assert names(caches) == ["a"]
-        assert member.asked.loads["pods"] == 1
+        assert member.transport.loads["pods"] == 1
         await index.flush()
         assert await found(index, "kind:Pod") == ["a"]
     async with member.searched(file, uid=uid, part=part):
-        assert member.asked.loads["pods"] == 0
+        assert member.transport.loads["pods"] == 0
 
 
 async def test_a_full_disk_costs_the_restart_and_nothing_else(member: Member, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ async def test_a_full_disk_costs_the_restart_and_nothing_else(member: Member, tm
         assert names(caches) == ["big"]
     assert file.stat().st_size <= 200_000
     async with member.searched(file) as (caches, index):
-        assert member.asked.loads["pods"] == 1
+        assert member.transport.loads["pods"] == 1
         await index.flush()
         assert await found(index, "kind:Pod") == ["big"]
 
@@ -209,7 +209,7 @@ async def test_secrets_are_never_on_the_disk(member: Member, tmp_path: Path) -> 
     for file in (tmp_path / "search.db", tmp_path / "search.db-wal"):
         assert not file.exists() or b"aHVudGVyMg" not in file.read_bytes()
     async with member.searched(tmp_path / "search.db", POD, SECRET):
-        assert (member.asked.loads["pods"], member.asked.loads["secrets"]) == (0, 1)
+        assert (member.transport.loads["pods"], member.transport.loads["secrets"]) == (0, 1)
 
 
 async def test_what_leaves_is_not_kept(member: Member, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ async def test_what_leaves_is_not_kept(member: Member, tmp_path: Path) -> None:
         await index.flush()
         assert await found(index, "kind:Pod") == []
     async with member.searched(tmp_path / "search.db"):
-        assert member.asked.loads["pods"] == 1
+        assert member.transport.loads["pods"] == 1
 
 
 async def _equal(seen: list[str], wanted: list[str]) -> bool:

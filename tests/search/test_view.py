@@ -15,7 +15,7 @@ from karmada.machinery.httpserver.failure import Failure
 from karmada.search import view_writes
 from karmada.search.plan import KindRef, children_of
 from karmada.search.resource_versions import ResourceVersions
-from karmada.search.view import Asked, GroupKind, InCluster, Named, asked, join, renamed, show, split
+from karmada.search.view import GroupKind, InCluster, MemberRead, Named, join, member_read, renamed, show, split
 
 DEPLOYMENT, REPLICA_SET, POD = GroupKind("apps", "Deployment"), GroupKind("apps", "ReplicaSet"), GroupKind("", "Pod")
 CHILDREN = frozenset({REPLICA_SET, POD})
@@ -91,11 +91,11 @@ def test_owners_of_any_shape_do_no_harm(owners: Any) -> None:
 
 def test_a_name_means_one_cluster_and_its_version() -> None:
     versions = str(ResourceVersions({"member1": "5", "member2": "7"}))
-    found = asked("web.v2.member1", {"resourceVersion": versions})
+    found = member_read("web.v2.member1", {"resourceVersion": versions})
     assert (found.name, found.cluster) == ("web.v2", "member1")
     assert ResourceVersions.parse(found.params["resourceVersion"]).versions == {"member1": "5"}
-    assert asked("web", {}) == Asked("web", {}, "")
-    assert asked("", {"limit": "1"}) == Asked("", {"limit": "1"}, None)
+    assert member_read("web", {}) == MemberRead("web", {}, "")
+    assert member_read("", {"limit": "1"}) == MemberRead("", {"limit": "1"}, None)
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_a_name_means_one_cluster_and_its_version() -> None:
     ],
 )
 def test_field_selectors_are_translated(selector: str, wanted: str, cluster: str | None) -> None:
-    found = asked("", {"fieldSelector": selector})
+    found = member_read("", {"fieldSelector": selector})
     assert (found.params["fieldSelector"], found.cluster) == (wanted, cluster)
 
 
 def test_what_a_name_is_not_cannot_be_selected() -> None:
     with pytest.raises(Failure, match=r"selects by metadata\.name=NAME only"):
-        asked("", {"fieldSelector": "metadata.name!=web.member1"})
+        member_read("", {"fieldSelector": "metadata.name!=web.member1"})
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,8 @@ class Searched:
         await bindings.create(objects.cluster_role_binding(name, objects.user_subject(user), {}))
 
     def client(self, user: str = "system:admin", *groups: str, path: str = PROXY) -> Client:
-        asking = groups or (("system:masters",) if user == "system:admin" else ())
-        return Client(user_transport(self.world.plane.server, self.world.endpoint, user, *asking, path=path))
+        chosen = groups or (("system:masters",) if user == "system:admin" else ())
+        return Client(user_transport(self.world.plane.server, self.world.endpoint, user, *chosen, path=path))
 
 
 def names(items: list[Any]) -> list[tuple[str, str]]:

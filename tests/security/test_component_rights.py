@@ -172,9 +172,9 @@ def test_every_reason_is_about_a_right_that_is_given() -> None:
 SCHEDULER = user_of("karmada-scheduler")
 
 
-def observed(*asked: tuple[Attributes, bool]) -> Recorder:
+def observed(*requests: tuple[Attributes, bool]) -> Recorder:
     recorder = Recorder()
-    for attributes, allowed in asked:
+    for attributes, allowed in requests:
         recorder(component_user("karmada-scheduler"), attributes, allowed)
     return recorder
 

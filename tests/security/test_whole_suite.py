@@ -14,8 +14,8 @@ from karmada.apiserver.auth.model import UserInfo
 from tests.conftest import RIGHTS
 
 def test_use():
-    asked = Attributes("list", "cluster.karmada.io", "v1alpha1", "clusters")
-    RIGHTS(UserInfo("system:karmada:scheduler"), asked, {})
+    attributes = Attributes("list", "cluster.karmada.io", "v1alpha1", "clusters")
+    RIGHTS(UserInfo("system:karmada:scheduler"), attributes, {})
 """
 REPORT, USED = "roles allow what nothing used", "system:karmada:scheduler list clusters.cluster.karmada.io"
 
@@ -37,20 +37,20 @@ def run(project: Path, allowed: bool, *arguments: str) -> tuple[int, str]:
 
 
 def test_a_whole_run_fails_for_rights_that_no_worker_used(project: Path) -> None:
-    code, said = run(project, True, "-n", "1")
-    assert code == 1, said
-    assert "1 passed" in said
-    assert REPORT in said
-    assert USED not in said
+    code, output = run(project, True, "-n", "1")
+    assert code == 1, output
+    assert "1 passed" in output
+    assert REPORT in output
+    assert USED not in output
 
 
 def test_a_run_of_a_part_is_no_judgement(project: Path) -> None:
-    code, said = run(project, True, "-n", "0", "-k", "use")
-    assert code == 0, said
-    assert REPORT not in said
+    code, output = run(project, True, "-n", "0", "-k", "use")
+    assert code == 0, output
+    assert REPORT not in output
 
 
 def test_a_refused_component_fails_the_test(project: Path) -> None:
-    code, said = run(project, False, "-n", "0", "suite/test_use.py")
-    assert code == 1, said
-    assert f"components were refused: {USED}" in said
+    code, output = run(project, False, "-n", "0", "suite/test_use.py")
+    assert code == 1, output
+    assert f"components were refused: {USED}" in output

@@ -187,8 +187,8 @@ def test_the_http_image_does_what_its_arguments_say(play: Callable[..., Any]) ->
     async def scene(at: Scene) -> None:
         await at.stand(at.one, (DEPLOYMENTS, web("--status", "503", "--text=busy", "--delay=2")), (SERVICES, service()))
         before = at.one.clock.monotonic()
-        said = await at.typed(at.one, "curl", "-s", "-w", " %{http_code}", "web")
-        assert (said.shown, at.one.clock.monotonic() - before) == (b"busy 503", 2.0)
+        output = await at.typed(at.one, "curl", "-s", "-w", " %{http_code}", "web")
+        assert (output.shown, at.one.clock.monotonic() - before) == (b"busy 503", 2.0)
         assert (await at.typed(at.one, "curl", "-sf", "web")).code == 22  # type: ignore[attr-defined]
         assert (await at.typed(at.one, "curl", "-m", "1", "web")).code == 28  # type: ignore[attr-defined]
 
@@ -360,12 +360,12 @@ def test_nc_shows_what_the_nc_behind_a_service_answers_by_protocol(play: Callabl
 
 def test_the_log_of_a_container_that_connects_says_what_it_was_answered(play: Callable[..., Any]) -> None:
     async def scene(at: Scene) -> None:
-        asking = {
+        request = {
             **CLIENT,
             "metadata": {"name": "asking", "namespace": "default"},
             "spec": {"containers": [{"name": "c", "image": "busybox", "args": ["nc", "hello", "53"]}]},
         }
-        objects = (DEPLOYMENTS, listeners()), (SERVICES, service("hello", "hello", ports=PORTS)), (PODS, asking)
+        objects = (DEPLOYMENTS, listeners()), (SERVICES, service("hello", "hello", ports=PORTS)), (PODS, request)
         await at.stand(at.one, *objects)
         logs = at.one.member.server.options.backends.logs
         assert logs is not None

@@ -135,9 +135,9 @@ async def test_by_command(trouble: Trouble, tmp_path: Path, capsys: pytest.Captu
         (tmp_path / "fleet.json").write_text(json.dumps(access))
         assert await asyncio.to_thread(sim, ["--data", str(tmp_path), *trouble.command]) == 0
         check(fleet["m"], trouble)
-        said = capsys.readouterr().out
-        assert said.startswith("m ")
-        assert ("healthy" in said) == (trouble.image is not None)
+        output = capsys.readouterr().out
+        assert output.startswith("m ")
+        assert ("healthy" in output) == (trouble.image is not None)
         await control.stop()
 
 

@@ -39,9 +39,9 @@ def test_the_demo_runs_nginx_in_three_clusters_and_leaves_nothing_behind(tmp_pat
 @pytest.mark.tools
 @pytest.mark.parametrize("colour", [True, False], ids=["colours", "NO_COLOR"])
 def test_the_demo_fits_a_terminal_and_paints_its_marks(colour: bool) -> None:
-    said = {} if colour else {"NO_COLOR": "1"}
+    environment = {} if colour else {"NO_COLOR": "1"}
     with tempfile.TemporaryDirectory(prefix="k") as short:
-        text = until_ctrl_c(["demo"], 80, "Ctrl-C ends it.", TMPDIR=short, **said)
+        text = until_ctrl_c(["demo"], 80, "Ctrl-C ends it.", TMPDIR=short, **environment)
     assert widest(text) <= 80
     assert ("\033[31m✗\033[0m member member3" in text, "\033[32m✓\033[0m policy" in text) == (colour, colour)
     assert ("\033[3" in text) is colour

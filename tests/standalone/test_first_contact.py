@@ -151,8 +151,8 @@ def test_who_died_how_and_how_often_is_reported_and_status_is_a_sentence_meanwhi
         assert f"restarted the control plane (process {again}): restart 1\n" in log.read_text()
         os.kill(again, signal.SIGTERM)
         eventually(lambda: "): restart 2\n" in log.read_text())
-        (said,) = last_lines(log, f"process {again} of the control plane ended with exit code 0; its last lines:")
-        assert said.endswith("SIGTERM: stopping")
+        (message,) = last_lines(log, f"process {again} of the control plane ended with exit code 0; its last lines:")
+        assert message.endswith("SIGTERM: stopping")
         died = child(tmp_path, "karmada.simulator.main").pid
         os.kill(died, signal.SIGSEGV)
         eventually(lambda: "restarted the members" in log.read_text())

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from karmada.api import skew
+from karmada.api import version_skew
 from karmada.api.version import VERSION
 from karmada.standalone.service import HEADER, notify_systemd, quoted, service, unit_file
-from karmada.standalone.skews import components
+from karmada.standalone.version_check import components
 
 
 class Systemctl:
     """Notes what it is asked."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.commands: list[str] = []
 
     def __call__(self, arguments: Sequence[str]) -> int:
-        self.asked.append(" ".join(arguments))
+        self.commands.append(" ".join(arguments))
         return 0
 
 
@@ -70,14 +70,14 @@ def test_installing_and_uninstalling_a_user_unit(tmp_path: Path) -> None:
     assert "WantedBy=default.target" in text
     assert service(["uninstall"], run, environment) == 0
     assert not unit.exists()
-    assert run.asked == [
+    assert run.commands == [
         "--user daemon-reload",
         "--user enable --now karmada.service",
         "--user disable --now karmada.service",
         "--user daemon-reload",
     ]
     assert service(["status"], run, environment) == 0
-    assert run.asked[-1] == "--user --no-pager status karmada.service"
+    assert run.commands[-1] == "--user --no-pager status karmada.service"
 
 
 @pytest.mark.parametrize("action", ["install", "uninstall"])
@@ -88,7 +88,7 @@ def test_a_unit_of_somebody_else_is_left_alone(tmp_path: Path, action: str, caps
     assert service([action], run, {"XDG_CONFIG_HOME": str(tmp_path)}) == 1
     assert "was not written by this command" in capsys.readouterr().err
     assert unit.read_text().startswith("[Service]")
-    assert run.asked == []
+    assert run.commands == []
 
 
 def test_a_system_unit_runs_as_an_ordinary_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,10 +105,10 @@ def test_a_system_unit_runs_as_an_ordinary_user(tmp_path: Path, capsys: pytest.C
 def test_systemd_is_notified_only_when_it_asked(tmp_path: Path) -> None:
     notify_systemd("READY=1", {})
     path = tmp_path / "notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
-        heard.bind(str(path))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as received:
+        received.bind(str(path))
         notify_systemd("READY=1", {"NOTIFY_SOCKET": str(path)})
-        assert heard.recv(100) == b"READY=1"
+        assert received.recv(100) == b"READY=1"
     notify_systemd("READY=1", {"NOTIFY_SOCKET": str(tmp_path / "gone")})
 
 
@@ -127,15 +127,15 @@ def test_systemd_is_notified_only_when_it_asked(tmp_path: Path) -> None:
     ],
 )
 def test_a_component_may_be_one_minor_version_behind(component: str, words: str) -> None:
-    found = skew.problem("1.5.1", component)
+    found = version_skew.problem("1.5.1", component)
     assert words in found
     assert bool(found) == bool(words)
 
 
 def test_components_are_known_by_their_leases() -> None:
     def lease(name: str, space: str, version: str = "") -> dict[str, object]:
-        said = {"annotations": {"karmada.io/component-version": version}} if version else {}
-        return {"metadata": {"name": name, "namespace": space, **said}}
+        fields = {"annotations": {"karmada.io/component-version": version}} if version else {}
+        return {"metadata": {"name": name, "namespace": space, **fields}}
 
     found = components(
         VERSION,

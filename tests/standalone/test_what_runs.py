@@ -114,7 +114,7 @@ def _recorded(running: Running) -> str:
     """The line with the time of the scheduler's decision."""
 
     def line() -> str:
-        said = running.run("why", "deployment/free").splitlines()
-        return next((line for line in said if "recorded by the scheduler at" in line), "")
+        output = running.run("why", "deployment/free").splitlines()
+        return next((line for line in output if "recorded by the scheduler at" in line), "")
 
     return str(eventually(line))

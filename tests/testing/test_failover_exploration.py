@@ -110,8 +110,8 @@ class SaysNothing(Wrapped):
         body = request.body
         if request.verb is Verb.PATCH and request.subresource == "status" and b"FailingBack" in _encoded(body):
             tree = orjson.loads(_encoded(body))
-            said = tree["status"]["conditions"]
-            tree["status"]["conditions"] = [one for one in said if one["type"] != "FailingBack"]
+            conditions = tree["status"]["conditions"]
+            tree["status"]["conditions"] = [one for one in conditions if one["type"] != "FailingBack"]
             request = request._replace(body=orjson.dumps(tree))
         return await self._inner.send(request)
 

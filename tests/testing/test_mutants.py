@@ -118,9 +118,9 @@ def test_forks_report_what_tests_notice_in_functions_and_leave_constants_to_othe
     module: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "test_sizes.py").write_text(TESTED)
-    said = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    output = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
     found: dict[str, list[str]] = {"True": [], "False": [], "None": []}
-    for line in said:
+    for line in output:
         killed, bar, change = line.partition("|")
         if bar:
             found[killed].append(change)
@@ -134,8 +134,8 @@ def test_a_function_whose_assertions_pytest_rewrites_is_changed_too(module: Path
     module.write_text(text)
     (tmp_path / "conftest.py").write_text('import pytest\npytest.register_assert_rewrite("sizes")\n')
     (tmp_path / "test_sizes.py").write_text("from sizes import half\n\ndef test_half():\n    assert half(5) == 2\n")
-    said = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
-    assert sorted(line for line in said if "|" in line) == [
+    output = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    assert sorted(line for line in output if "|" in line) == [
         "True|half: `2` becomes `3`",
         "True|half: `return size // 2` becomes `return None`",
         "True|half: `size is not None` becomes `size is None`",

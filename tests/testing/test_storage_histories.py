@@ -120,14 +120,14 @@ class ConfusesWhatIsShared(SqliteStorage):
     """Says of the objects of a base that they are the same."""
 
     async def open(self, listener):
-        said = listener.shrunk
+        forward = listener.shrunk
 
         class Confused:
             replaced, committed = listener.replaced, listener.committed
 
             @staticmethod
             def shrunk(records):
-                said([record._replace(value=records[0].value) for record in records])
+                forward([record._replace(value=records[0].value) for record in records])
 
         return await super().open(Confused())
 

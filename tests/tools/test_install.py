@@ -28,24 +28,24 @@ def make(folder: Path, *words: str, **environment: str) -> tuple[int, list[str]]
     done = subprocess.run(
         ["make", *words], cwd=folder, env=usual | environment, capture_output=True, text=True, timeout=300, check=False
     )
-    said = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("make: ***")]
-    return done.returncode, said
+    output = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("make: ***")]
+    return done.returncode, output
 
 
 def test_a_python_that_is_too_old_is_one_sentence_and_leaves_nothing(checkout: Path) -> None:
     old = checkout / "python3.9"
     old.write_text("#!/bin/sh\nexit 1\n")
     old.chmod(0o755)
-    code, said = make(checkout, "demo", f"PYTHON={old}")
-    assert (code, said) == (2, ["Python 3.11 or newer is needed: make PYTHON=python3.12 ..."])
+    code, output = make(checkout, "demo", f"PYTHON={old}")
+    assert (code, output) == (2, ["Python 3.11 or newer is needed: make PYTHON=python3.12 ..."])
     assert not (checkout / ".venv").exists()
 
 
 def test_no_network_is_one_sentence_and_the_next_attempt_goes_on(checkout: Path) -> None:
     offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
-    code, said = make(checkout, "demo", f"PYTHON={sys.executable}", **offline)
+    code, output = make(checkout, "demo", f"PYTHON={sys.executable}", **offline)
     sentence = "the dependencies could not be installed: is the package index reachable? .venv/pip.log says more"
-    assert (code, said) == (2, ["installing dependencies into .venv ...", sentence])
+    assert (code, output) == (2, ["installing dependencies into .venv ...", sentence])
     assert "No matching distribution" in (checkout / ".venv/pip.log").read_text()
     assert not (checkout / ".venv/.run").exists()
 

@@ -186,12 +186,12 @@ def external(**target: str) -> dict[str, Any]:
 
 def test_an_autoscaler_may_follow_an_external_metric() -> None:
     validate("federatedhpas", external(type="AverageValue", averageValue="5"))
-    for target, said in (
+    for target, expected in (
         ({"type": "Value"}, "must set either a target value for metric or a per-pod target"),
         ({"type": "Value", "value": "1", "averageValue": "2"}, "may not set both"),
         ({"type": "Value", "value": "0"}, "must be positive"),
     ):
-        with pytest.raises(Denied, match=said):
+        with pytest.raises(Denied, match=expected):
             validate("federatedhpas", external(**target))
 
 

@@ -146,10 +146,10 @@ def test_a_difference_touches_only_what_differs() -> None:
 def test_every_configured_webhook_has_somebody_who_answers() -> None:
     mutating, validating = configurations(by_url("https://127.0.0.1:8443", "Q0E="))
     assert (mutating["metadata"]["name"], validating["metadata"]["name"]) == ("mutating-config", "validating-config")
-    asked = [hook["clientConfig"]["url"] for hook in mutating["webhooks"] + validating["webhooks"]]
+    urls = [hook["clientConfig"]["url"] for hook in mutating["webhooks"] + validating["webhooks"]]
     served = {f"https://127.0.0.1:8443{path}" for path in PATHS}
-    assert set(asked) == served - {"https://127.0.0.1:8443/convert"}
-    assert len(asked) == len(set(asked))
+    assert set(urls) == served - {"https://127.0.0.1:8443/convert"}
+    assert len(urls) == len(set(urls))
 
 
 def test_configurations_say_how_patient_and_harmless_each_webhook_is() -> None:

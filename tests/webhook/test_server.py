@@ -27,7 +27,7 @@ NEW_BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebind
 NEEDED = ("propagationpolicies.policy.karmada.io", "resourcebindings.work.karmada.io")
 
 
-class Asked(NamedTuple):
+class Served(NamedTuple):
     """An API server that asks a webhook server."""
 
     client: Client
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 @pytest.fixture
-async def asked(tmp_path: Path) -> AsyncIterator[Asked]:
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
     async with ApiServer() as server:
         authority = server.identity.authority
         certificate, key = authority.issue_server("karmada-webhook", server_names(("127.0.0.1",)))
@@ -55,7 +55,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[Asked]:
             plural = wanted["kind"].lower() + "s"
             type_ = GroupVersionResource("admissionregistration.k8s.io", "v1", plural)
             await client.resource(type_).create(wanted)
-        yield Asked(client, webhook)
+        yield Served(client, webhook)
         await webhook.close()
 
 
@@ -67,23 +67,23 @@ def policy(**spec: Any) -> dict[str, Any]:
     }
 
 
-async def test_what_the_webhook_completes_is_stored(asked: Asked) -> None:
-    stored = await asked.client.resource(POLICIES).create(policy())
+async def test_what_the_webhook_completes_is_stored(served: Served) -> None:
+    stored = await served.client.resource(POLICIES).create(policy())
     assert stored["spec"]["resourceSelectors"][0]["namespace"] == "default"
     assert stored["metadata"]["labels"]["propagationpolicy.karmada.io/permanent-id"]
-    assert asked.webhook.figures.answers["/mutate-propagationpolicy", 200] == 1
+    assert served.webhook.figures.answers["/mutate-propagationpolicy", 200] == 1
 
 
-async def test_what_the_webhook_refuses_is_refused_in_its_name(asked: Asked) -> None:
+async def test_what_the_webhook_refuses_is_refused_in_its_name(served: Served) -> None:
     foreign = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "elsewhere"}]
     with pytest.raises(ApiError, match=r'admission webhook "propagationpolicy.karmada.io" denied the request'):
-        await asked.client.resource(POLICIES).create(policy(resourceSelectors=foreign))
+        await served.client.resource(POLICIES).create(policy(resourceSelectors=foreign))
 
 
-async def test_bindings_are_converted_by_the_webhook(asked: Asked) -> None:
+async def test_bindings_are_converted_by_the_webhook(served: Served) -> None:
     resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
     spec = {"resource": resource, "replicas": 2}
-    await asked.client.resource(NEW_BINDINGS).create({"metadata": {"name": "b", "namespace": "default"}, "spec": spec})
-    old = await asked.client.resource(OLD_BINDINGS).get("b", "default")
+    await served.client.resource(NEW_BINDINGS).create({"metadata": {"name": "b", "namespace": "default"}, "spec": spec})
+    old = await served.client.resource(OLD_BINDINGS).get("b", "default")
     assert old["spec"]["resource"]["replicas"] == 2
-    assert asked.webhook.figures.answers["/convert", 200] >= 1
+    assert served.webhook.figures.answers["/convert", 200] >= 1

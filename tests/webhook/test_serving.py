@@ -66,16 +66,16 @@ class Turns(LoopClock):
 
 def certificate_of(tls: SSL.Context, client: SSL.Context | None = None) -> bytes:
     """What a client of the server gets to see, by a handshake in memory."""
-    asking = SSL.Connection(client or SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+    request = SSL.Connection(client or SSL.Context(SSL.TLS_CLIENT_METHOD), None)
     answering = SSL.Connection(tls, None)
-    asking.set_connect_state()
+    request.set_connect_state()
     answering.set_accept_state()
-    for side, other in [(asking, answering), (answering, asking)] * 3:
+    for side, other in [(request, answering), (answering, request)] * 3:
         with contextlib.suppress(SSL.WantReadError):
             side.do_handshake()
         with contextlib.suppress(SSL.WantReadError):
             other.bio_write(side.bio_read(65536))
-    shown = asking.get_peer_certificate(as_cryptography=True)
+    shown = request.get_peer_certificate(as_cryptography=True)
     assert shown is not None
     return shown.fingerprint(hashes.SHA256())
 

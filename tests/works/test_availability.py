@@ -32,7 +32,7 @@ def counted(number: int, updated: int | None = None, observed: int = 2) -> dict[
     return {name: value for name, value in found.items() if value}
 
 
-def said(status: dict[str, Any]) -> dict[str, tuple[str, str]]:
+def reported(status: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {one["type"]: (one["status"], one["reason"]) for one in status.get("conditions", ())}
 
 
@@ -57,7 +57,7 @@ DONE, UNDER_WAY = ("True", "NewReplicaSetAvailable"), ("True", "ReplicaSetUpdate
 )
 def test_the_numbers_of_all_members_are_judged_together(status, replicas, available, progress) -> None:
     found = with_conditions(status, deployment(), replicas, NOW)
-    assert said(found) == {"Available": available, "Progressing": progress}
+    assert reported(found) == {"Available": available, "Progressing": progress}
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_the_numbers_of_all_members_are_judged_together(status, replicas, availa
     ],
 )
 def test_how_many_may_be_missing_says_the_strategy(strategy, enough) -> None:
-    assert said(with_conditions(counted(3), deployment(**strategy), [4], NOW))["Available"] == enough
+    assert reported(with_conditions(counted(3), deployment(**strategy), [4], NOW))["Available"] == enough
 
 
-def test_nothing_is_said_before_a_member_reports() -> None:
+def test_nothing_is_reported_before_a_member_reports() -> None:
     assert with_conditions({}, deployment(), [4], NOW) == {}
 
 

@@ -338,9 +338,9 @@ def test_dispatching_is_suspended_everywhere_or_in_named_clusters(suspension, su
     assert built(spec_of(suspension=suspension)).spec.suspend_dispatching is suspended
 
 
-@pytest.mark.parametrize(("said", "kept"), [(None, False), (False, False), (True, True)])
-def test_a_work_says_whether_its_objects_stay_when_it_goes(said, kept) -> None:
-    assert built(spec_of(preserve_resources_on_deletion=said)).spec.preserve_resources_on_deletion is kept
+@pytest.mark.parametrize(("expected", "kept"), [(None, False), (False, False), (True, True)])
+def test_a_work_says_whether_its_objects_stay_when_it_goes(expected, kept) -> None:
+    assert built(spec_of(preserve_resources_on_deletion=expected)).spec.preserve_resources_on_deletion is kept
 
 
 def existing(**metadata: Any) -> Work:

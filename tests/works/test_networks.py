@@ -7,9 +7,9 @@ from karmada.api.meta import ConditionStatus
 from karmada.works.networks import LARGEST, Network, Reason, parse, reach, summary
 
 
-def networks(**said: tuple[str, str]) -> dict[str, Network | None]:
+def networks(**fields: tuple[str, str]) -> dict[str, Network | None]:
     """Clusters by name, each with the lists it declares."""
-    return {name: parse(*both) for name, both in said.items()}
+    return {name: parse(*both) for name, both in fields.items()}
 
 
 FLAT = ("backbone", "10.1.0.0/16"), ("backbone", "10.2.0.0/16")
@@ -112,7 +112,7 @@ def test_the_worst_pair_of_a_service_decides_and_the_others_are_counted() -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("expected", "problem"),
     [
         (("Backbone", ""), "'Backbone'"),
         ((",".join(f"n{number}" for number in range(LARGEST + 1)), ""), f"more than {LARGEST}"),
@@ -120,8 +120,8 @@ def test_the_worst_pair_of_a_service_decides_and_the_others_are_counted() -> Non
         (("", "everything"), "'everything' is no CIDR"),
     ],
 )
-def test_what_cannot_be_read_is_named(said: tuple[str, str], problem: str) -> None:
-    found = parse(*said)
+def test_what_cannot_be_read_is_named(expected: tuple[str, str], problem: str) -> None:
+    found = parse(*expected)
 
     assert found is not None
     assert problem in found.problem

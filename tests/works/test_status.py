@@ -92,7 +92,7 @@ def test_a_binding_is_fully_applied_when_every_cluster_has_it(clusters, works, w
 
 
 def test_a_work_is_applied_when_its_condition_says_so() -> None:
-    assert [is_applied(work(applied=said)) for said in ("True", "False", None)] == [True, False, False]
+    assert [is_applied(work(applied=status)) for status in ("True", "False", None)] == [True, False, False]
     assert condition(work(), "Available") is None
     found = condition(work(), "Applied")
     assert found is not None

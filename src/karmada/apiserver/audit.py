@@ -65,11 +65,11 @@ class AuditLog:
 
     def record(self, record: AuditRecord) -> None:
         """Note a request; never raises."""
-        asked, refused = record.attributes, record.code >= 400
-        if not asked.is_resource and not refused and asked.path.startswith(UNRECORDED):
+        attributes, refused = record.attributes, record.code >= 400
+        if not attributes.is_resource and not refused and attributes.path.startswith(UNRECORDED):
             return
         self._lines.append(_line(to_event(record)))
-        if len(self._lines) >= BATCH or refused or asked.verb not in READS:
+        if len(self._lines) >= BATCH or refused or attributes.verb not in READS:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
@@ -127,7 +127,7 @@ def _line(event: dict[str, Any]) -> bytes:
 
 def to_event(record: AuditRecord) -> dict[str, Any]:
     """A record as an Event of audit.k8s.io/v1."""
-    asked = record.attributes
+    attributes = record.attributes
     event: dict[str, Any] = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -135,21 +135,21 @@ def to_event(record: AuditRecord) -> dict[str, Any]:
         "auditID": record.identifier,
         "stage": "ResponseComplete",
         "requestURI": record.uri[:TEXT_LIMIT],
-        "verb": asked.verb,
+        "verb": attributes.verb,
         "user": _user(record.user),
         "sourceIPs": [record.peer],
         "userAgent": record.agent[:TEXT_LIMIT],
     }
     if record.impersonated is not None:
         event["impersonatedUser"] = _user(record.impersonated)
-    if asked.is_resource:
+    if attributes.is_resource:
         reference = {
-            "resource": asked.resource,
-            "namespace": asked.namespace,
-            "name": asked.name,
-            "apiGroup": asked.group,
-            "apiVersion": asked.version,
-            "subresource": asked.subresource,
+            "resource": attributes.resource,
+            "namespace": attributes.namespace,
+            "name": attributes.name,
+            "apiGroup": attributes.group,
+            "apiVersion": attributes.version,
+            "subresource": attributes.subresource,
         }
         event["objectRef"] = {key: value[:TEXT_LIMIT] for key, value in reference.items() if value}
     event["responseStatus"] = {"metadata": {}, "code": record.code}

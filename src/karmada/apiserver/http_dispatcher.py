@@ -91,7 +91,7 @@ class HttpDispatcher:
         try:
             requester = visit.requester = self._authenticate(request)
         except Failure:
-            visit.attributes = _asked(request)
+            visit.attributes = _attributes(request)
             raise
         if requester.name != ANONYMOUS.name:
             request.client = requester.name
@@ -100,7 +100,7 @@ class HttpDispatcher:
         try:
             user = visit.user = self._impersonate(requester, request.headers)
         except Failure:
-            visit.attributes = _asked(request)
+            visit.attributes = _attributes(request)
             raise
         if path is None:
             visit.attributes = Attributes(request.method.lower(), path=request.path)
@@ -239,7 +239,7 @@ def _warnings(call: Call) -> dict[str, list[str]]:
     return {"Warning": warning_headers(call.warnings)}
 
 
-def _asked(request: HttpRequest) -> Attributes:
+def _attributes(request: HttpRequest) -> Attributes:
     """What a request that is refused early asks for, as far as it can be read."""
     path = paths.parse(request.path)
     if path is None:

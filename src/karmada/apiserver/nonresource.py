@@ -62,7 +62,7 @@ class OwnPage(Protocol):
         ...
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """A request for a page."""
 
     path: str
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
     accept: str
 
 
-Page = Callable[[Asked], Answer | Awaitable[Answer | None] | None]
+Page = Callable[[PageRequest], Answer | Awaitable[Answer | None] | None]
 
 
 class ServerPages:
@@ -91,11 +91,11 @@ class ServerPages:
         self._openapi = OpenAPI(catalog.types, lambda: catalog.version, schema_of)
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
         pages: dict[str, Page] = {
-            "/": lambda asked: _json({"paths": self._roots()}),
-            "/version": lambda asked: _json(KUBERNETES_VERSION),
+            "/": lambda request: _json({"paths": self._roots()}),
+            "/version": lambda request: _json(KUBERNETES_VERSION),
             "/metrics": self._exposition,
-            "/.well-known/openid-configuration": lambda asked: _json(identity.tokens.configuration()),
-            "/openid/v1/jwks": lambda asked: _json(identity.tokens.key_set(), _KEYS),
+            "/.well-known/openid-configuration": lambda request: _json(identity.tokens.configuration()),
+            "/openid/v1/jwks": lambda request: _json(identity.tokens.key_set(), _KEYS),
             "/healthz/": self._health,
             "/livez/": self._health,
             "/readyz/": self._health,
@@ -121,14 +121,14 @@ class ServerPages:
         if route is not None:
             if method != "GET" and _only_read(path):
                 raise method_not_allowed()
-            found = route.handle(Asked(path, params, accept))
+            found = route.handle(PageRequest(path, params, accept))
             return await found if isinstance(found, Awaitable) else found
         if method == "GET" and (page := self.own.get(head)) is not None and page.about(path) is not None:
             return await page.answer(path)
         return None
 
-    def _schemas(self, asked: Asked) -> Answer | None:
-        path, accept = asked.path, asked.accept
+    def _schemas(self, request: PageRequest) -> Answer | None:
+        path, accept = request.path, request.accept
         if path == "/openapi":
             return None
         if path == "/openapi/v2" and "proto-openapi.spec.v2" in accept:
@@ -150,29 +150,29 @@ class ServerPages:
                 paths |= {f"/apis/{group}", f"/apis/{group}/{version}"}
         return sorted(paths)
 
-    async def _health(self, asked: Asked) -> Answer:
-        page, _, check = asked.path[1:].partition("/")
+    async def _health(self, request: PageRequest) -> Answer:
+        page, _, check = request.path[1:].partition("/")
         checks = await self._ready(page)
         if check:
             if check not in checks:
                 return Answer(404, b"404 page not found\n", _TEXT)
             checks = {check: checks[check]}
         healthy = all(checks.values())
-        if healthy and "verbose" not in asked.params:
+        if healthy and "verbose" not in request.params:
             return Answer(200, b"ok", _TEXT)
         lines = [f"[{'+' if ok else '-'}]{name} {'ok' if ok else 'failed: not ready'}" for name, ok in checks.items()]
         lines.append(f"{page} check {'passed' if healthy else 'failed'}")
         return Answer(200 if healthy else 500, ("\n".join(lines) + "\n").encode(), _TEXT)
 
-    async def _exposition(self, asked: Asked) -> Answer:
+    async def _exposition(self, request: PageRequest) -> Answer:
         return Answer(200, await self._metrics(), _METRICS)
 
-    async def _profile(self, asked: Asked) -> Answer | None:
-        page = await profiling.page(asked.path, asked.params.get("seconds", ""))
+    async def _profile(self, request: PageRequest) -> Answer | None:
+        page = await profiling.page(request.path, request.params.get("seconds", ""))
         return Answer(page.status, page.body, _TEXT) if page is not None else None
 
-    def _documents(self, asked: Asked) -> Answer | None:
-        path, accept = asked.path, asked.accept
+    def _documents(self, request: PageRequest) -> Answer | None:
+        path, accept = request.path, request.accept
         for version in AGGREGATED_VERSIONS if "as=APIGroupDiscoveryList" in accept else ():
             if f"v={version}" in accept and path in ("/api", "/apis"):
                 body = self._discovery.get(path, version)

@@ -112,15 +112,17 @@ class HttpCaller:
     async def open(self, method: str, target: Target, headers: Headers, body: bytes) -> Opened:
         """Send one request and hand out its answer as it comes; raises `CallFailed` until the headers are there."""
         connection: _Connection | None = None
-        asked = headers.get("Upgrade")
-        data = _encoded(method, target, {**headers, "Connection": "Upgrade" if asked else "close"}, body)
+        protocol = headers.get("Upgrade")
+        data = _encoded(method, target, {**headers, "Connection": "Upgrade" if protocol else "close"}, body)
         try:
             async with asyncio.timeout(_OPEN_SECONDS):
                 connection = await self._connect(target)
                 connection.writer.write(data)
                 await connection.writer.drain()
                 status, received = await _read_final_head(connection.reader)
-                if status == SWITCHING and (not asked or received.get("upgrade", "").lower() != str(asked).lower()):
+                if status == SWITCHING and (
+                    not protocol or received.get("upgrade", "").lower() != str(protocol).lower()
+                ):
                     raise CallFailed("the server switched to a protocol that nobody asked for")
         except BaseException as error:
             if connection is not None:

@@ -414,8 +414,8 @@ class ApiServer:
 
     def _is_known(self, key: RequestKey) -> bool:
         """Whether a request is on something that is served, here or by an aggregated server."""
-        asked = key.group, key.version, key.resource, key.subresource
-        return self.catalog.serves(*asked) or self.api_services.serves(*asked)
+        resource = key.group, key.version, key.resource, key.subresource
+        return self.catalog.serves(*resource) or self.api_services.serves(*resource)
 
     def _stored_objects(self) -> dict[str, float]:
         """By resource, as `deployments.apps`."""

@@ -96,12 +96,12 @@ def _downloaded(url: str) -> str:
         with urlopen(url, timeout=PATIENCE) as answer:
             body: bytes = answer.read(LARGEST + 1)
     except HTTPError as error:
-        said = f"server reported {error.code} {error.reason}, status code={error.code}"
-        raise CommandError(f'unable to read URL "{url}", {said}') from None
+        message = f"server reported {error.code} {error.reason}, status code={error.code}"
+        raise CommandError(f'unable to read URL "{url}", {message}') from None
     except (OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)
-        said = spelled(reason) if isinstance(reason, BaseException) else str(reason)
-        raise CommandError(f'unable to read URL "{url}": {said}') from None
+        message = spelled(reason) if isinstance(reason, BaseException) else str(reason)
+        raise CommandError(f'unable to read URL "{url}": {message}') from None
     if len(body) > LARGEST:
         raise CommandError(f'unable to read URL "{url}": it has more than {LARGEST >> 20} MiB')
     return body.decode(errors="replace")

@@ -74,7 +74,7 @@ async def _tables(session: Session, flags: Values, places: Sequence[Access]) -> 
         answers = await _together(access, (table(access, one, _look(access, flags, one)) for one in wanted))
         return list(zip(wanted, answers, strict=True))
 
-    results = await _asked(session, places, look)
+    results = await _answers(session, places, look)
     for access, result in zip(places, results, strict=True):
         if isinstance(result, BaseException):
             failures += _failure(access, result, flags)
@@ -94,7 +94,7 @@ async def _tables(session: Session, flags: Values, places: Sequence[Access]) -> 
     return failures
 
 
-async def _asked(
+async def _answers(
     session: Session, places: Sequence[Access], look: Callable[[Access], Awaitable[T]]
 ) -> list[T | BaseException]:
     """What every place answers; a terminal shows who is waited for."""
@@ -161,7 +161,7 @@ async def _objects(session: Session, flags: Values, places: Sequence[Access]) ->
         answers = await _together(access, (objects(access, one, _look(access, flags, one)) for one in wanted))
         return [item for answer in answers for item in answer]
 
-    results = await _asked(session, places, look)
+    results = await _answers(session, places, look)
     for access, result in zip(places, results, strict=True):
         if isinstance(result, BaseException):
             failures += _failure(access, result, flags)

@@ -71,9 +71,9 @@ class Session:
         """How wide the terminal is; 0 where the output goes elsewhere."""
         if not self.out.isatty():
             return 0
-        said = self.environment.get("COLUMNS", "")
-        if said.isdecimal():
-            return int(said)
+        width = self.environment.get("COLUMNS", "")
+        if width.isdecimal():
+            return int(width)
         try:
             return os.get_terminal_size(self.out.fileno()).columns
         except (OSError, ValueError):

@@ -87,13 +87,13 @@ async def in_place(access: Access, flags: Values, item: JSONObject) -> Named:
         raise CommandError(f"a {item['kind']} has no name: set metadata.name")
     if not kind.namespaced:
         return Named(kind, "", str(about.get("name", "")), item)
-    said = about.get("namespace")
-    if said and flags.namespace and said != flags.namespace:
+    declared = about.get("namespace")
+    if declared and flags.namespace and declared != flags.namespace:
         raise CommandError(
-            f'the namespace from the provided object "{said}" does not match the namespace "{flags.namespace}". '
-            f"You must pass '--namespace={said}' to perform this operation."
+            f'the namespace from the provided object "{declared}" does not match the namespace "{flags.namespace}". '
+            f"You must pass '--namespace={declared}' to perform this operation."
         )
-    namespace = str(said or flags.namespace or access.target.namespace)
+    namespace = str(declared or flags.namespace or access.target.namespace)
     return Named(kind, namespace, str(about.get("name", "")), {**item, "metadata": {**about, "namespace": namespace}})
 
 

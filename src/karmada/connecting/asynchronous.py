@@ -170,8 +170,8 @@ class AsyncKarmada:
                         if event.type.value != "DELETED" and until(event.object):
                             return event.object
         except TimeoutError:
-            said = f"{_spelled(kind)} {name}: not so after {timeout:g} s"
-            raise WaitTimeout(f"{said}\n\n{await self._why_if_asked(kind, name, place)}".rstrip()) from None
+            message = f"{_spelled(kind)} {name}: not so after {timeout:g} s"
+            raise WaitTimeout(f"{message}\n\n{await self._why_if_asked(kind, name, place)}".rstrip()) from None
         raise AssertionError("a watch does not end")
 
     async def why(self, kind: type[Any] | str, name: str, namespace: str = "", *, cluster: str = "") -> str:

@@ -101,31 +101,31 @@ class AgentRequestController:
             await self._decide(request, "Approved", APPROVAL, APPROVED)
         return DONE
 
-    async def _accept(self, request: JSONObject, name: str, asked: Ask) -> Ask | Refuse:
+    async def _accept(self, request: JSONObject, name: str, identity: Ask) -> Ask | Refuse:
         """Make what a proper request asks for hold, or say why not."""
-        record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(asked.cluster))
-        if asked.permission == RENEWAL:
-            if record is None or recorded_registration(record) != asked.registration:
-                return Refuse(f"this registration of {asked.cluster} is over: register again")
-            if asked.registration and name != renewal_name(asked.cluster):
+        record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(identity.cluster))
+        if identity.permission == RENEWAL:
+            if record is None or recorded_registration(record) != identity.registration:
+                return Refuse(f"this registration of {identity.cluster} is over: register again")
+            if identity.registration and name != renewal_name(identity.cluster):
                 # Karmada's own agent gives each renewal a name of its own, and reads it afterwards.
-                role = agent_objects(asked.cluster, asked.registration, request=name)[1]
+                role = agent_objects(identity.cluster, identity.registration, request=name)[1]
                 await ensure(self._client, role.type, role.tree)
-            return asked
-        if why := await self._obstacle(asked.cluster):
+            return identity
+        if why := await self._obstacle(identity.cluster):
             return Refuse(why)
         try:
-            grant = await self._spend(request, asked)
+            grant = await self._spend(request, identity)
         except Refused as error:
             return Refuse(str(error))
-        await self._give(asked.cluster, asked.registration, grant, name)
-        if await self._is_member(asked.cluster) or await self._obstacle(asked.cluster):
+        await self._give(identity.cluster, identity.registration, grant, name)
+        if await self._is_member(identity.cluster) or await self._obstacle(identity.cluster):
             # Somebody else was faster; if it was the agent of the registration before, it gets its roles back.
-            await self._take_roles(asked.cluster)
+            await self._take_roles(identity.cluster)
             if record is not None and (previous := recorded_registration(record)):
-                await self._give(asked.cluster, previous, recorded_grant(record))
-            return Refuse(f"the name {asked.cluster} was taken meanwhile: register under another one")
-        return asked
+                await self._give(identity.cluster, previous, recorded_grant(record))
+            return Refuse(f"the name {identity.cluster} was taken meanwhile: register under another one")
+        return identity
 
     async def _give(self, cluster: str, registration: str, grant: Grant, request: str = "") -> None:
         """Have the roles of a cluster's agent be those of one registration."""
@@ -141,11 +141,11 @@ class AgentRequestController:
                 return f"Secret {where} exists and is not of an agent: take another name, or delete it if it is unused"
         return ""
 
-    async def _spend(self, request: JSONObject, asked: Ask) -> Grant:
+    async def _spend(self, request: JSONObject, identity: Ask) -> Grant:
         """What the requester's token allows, with this use of it written down; `Refused` when it is not enough."""
         user = str(request["spec"].get("username") or "")
         if not user.startswith(names.BOOTSTRAP_USER_PREFIX):
-            if why := beyond(request, asked, NOTHING, ()):
+            if why := beyond(request, identity, NOTHING, ()):
                 raise Refused(why)
             return NOTHING
         where = names.BOOTSTRAP_TOKEN_PREFIX + user.removeprefix(names.BOOTSTRAP_USER_PREFIX)
@@ -157,9 +157,9 @@ class AgentRequestController:
         def decide(current: JSONObject) -> JSONObject:
             noted = current["metadata"].get("annotations") or {}
             used = listed(noted.get(annotations.REGISTERED_CLUSTERS))
-            if why := beyond(request, asked, grant, used):
+            if why := beyond(request, identity, grant, used):
                 raise Refused(why)
-            marked = noted | {annotations.REGISTERED_CLUSTERS: ",".join(dict.fromkeys((*used, asked.cluster)))}
+            marked = noted | {annotations.REGISTERED_CLUSTERS: ",".join(dict.fromkeys((*used, identity.cluster)))}
             return {**current, "metadata": {**current["metadata"], "annotations": marked}}
 
         await Committer(self._client.resource(objects.SECRETS)).commit(secret, decide)

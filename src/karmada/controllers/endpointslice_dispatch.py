@@ -238,8 +238,8 @@ class EndpointSliceDispatcher:
         if failure:
             self._recorder.event(about, events.WARNING, events.DISPATCH_ENDPOINT_SLICE.failed, failure)
         elif not plan.withdrawn and (changed or not isinstance(outcome, Unchanged | Absent)):
-            said = "EndpointSlice are dispatched successfully"
-            self._recorder.event(about, events.NORMAL, events.DISPATCH_ENDPOINT_SLICE.succeeded, said)
+            message = "EndpointSlice are dispatched successfully"
+            self._recorder.event(about, events.NORMAL, events.DISPATCH_ENDPOINT_SLICE.succeeded, message)
 
     def _service_changed(self, change: Change[MultiClusterService]) -> list[MemberKey]:
         if change.new is None:

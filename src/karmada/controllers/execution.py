@@ -20,10 +20,10 @@ from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.member_deletion import MemberDeletion
 from karmada.controllers.member_watches import MemberWatches
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
-from karmada.controllers.pacing import Pace
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_reports import Applied, WorkReports
 from karmada.controllers.work_status import work_of
+from karmada.controllers.write_rate import Pace
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.client import type_of
 from karmada.machinery.codec import identity, untrusted_tree
@@ -148,8 +148,8 @@ class ExecutionController:
         except (ApiError, NotOurs, InterpretError, IdentityChanged) as error:
             if isinstance(error, BadAnswer):
                 member.blame(error)
-            said = printable(str(error))
-            text = f"Failed to create or update resource({where}) in member cluster({member.name}): {said}"
+            message = printable(str(error))
+            text = f"Failed to create or update resource({where}) in member cluster({member.name}): {message}"
             self._recorder.event(about, events.WARNING, events.SYNC.failed, text)
             self._context.metrics.updated[labels_of(ERROR, desired, member.name)] += 1
             return error

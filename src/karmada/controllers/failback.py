@@ -117,12 +117,12 @@ class FailbackController:
 
     async def _follow(self, binding: Binding, begun: float) -> Result:
         spec, status = binding.spec, binding.status
-        asked = spec.failback_triggered_at
-        if asked is None or parse(asked).timestamp() < begun:
+        triggered = spec.failback_triggered_at
+        if triggered is None or parse(triggered).timestamp() < begun:
             await self._bindings.commit(binding, lambda current: _triggered(current, self._clock.now()))
             return RequeueAfter(LOOK)
         done = status.last_scheduled_time
-        if done is None or parse(done) < parse(asked):
+        if done is None or parse(done) < parse(triggered):
             return RequeueAfter(LOOK)
         lost = sorted(target.name for target in spec.clusters if self._is_ready(target.name) is False)
         if lost:

@@ -25,9 +25,9 @@ from karmada.api.autoscaling.v1alpha1 import (
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.context import Context
+from karmada.controllers.hpa_capacity import HpaRoom
 from karmada.controllers.hpa_members import MemberReader
 from karmada.controllers.hpa_metrics import HpaMetrics
-from karmada.controllers.hpa_room import HpaRoom
 from karmada.controllers.hpa_targets import HpaTargets, Observed, Stopped, Target
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
@@ -42,7 +42,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
 from karmada.membership.answers import Answers
 from karmada.membership.members import Members
-from karmada.policies.autoscaling import evaluation, limits, room
+from karmada.policies.autoscaling import capacity, evaluation, limits
 from karmada.policies.autoscaling.evaluation import Decision, Invalid, Reading, Tuning, Workload
 from karmada.policies.autoscaling.limits import ABLE_TO_SCALE, Bounds, Condition, Memory
 from karmada.policies.autoscaling.pods import MetricsError, Timing
@@ -181,7 +181,7 @@ class FederatedHPAController:
             wanted = self._limit(autoscaler, key, current, decision.replicas, draft)
             wanted = self._fit(key, target, wanted, draft)
             if wanted >= current and (full := room_of(observed.pods)):
-                draft.note(Condition(limits.SCALING_LIMITED, True, room.INSUFFICIENT, full))
+                draft.note(Condition(limits.SCALING_LIMITED, True, capacity.INSUFFICIENT, full))
         draft.desired_replicas = wanted
         if wanted != current:
             await self._rescale(autoscaler, key, target, wanted, why, draft)
@@ -253,9 +253,9 @@ class FederatedHPAController:
         """What of the wanted replicas there is room for."""
         if self._room is None or target.binding is None or wanted <= target.scale.replicas:
             return wanted
-        since = self._clock.now() - room.SETTLING
+        since = self._clock.now() - capacity.SETTLING
         uncounted = sum(one.replicas for one in self._memory[key].scale_ups if one.time > since)
-        found = room.fit(target.scale.replicas, wanted, self._room.of(target.binding), uncounted)
+        found = capacity.fit(target.scale.replicas, wanted, self._room.of(target.binding), uncounted)
         if found.condition is not None:
             draft.note(found.condition)
         return found.replicas
@@ -282,7 +282,7 @@ class FederatedHPAController:
         draft.scaled(wanted)
         self._recorder.event(whom, events.NORMAL, events.SUCCESSFUL_RESCALE, f"New size: {wanted}; reason: {why}")
         periods = (policy.period_seconds for policy in _policies(autoscaler.spec.behavior))
-        longest = max((room.SETTLING, *periods))
+        longest = max((capacity.SETTLING, *periods))
         self._memory[key] = limits.scaled(self._memory[key], current, wanted, self._clock.now(), longest)
 
     async def _write(self, autoscaler: FederatedHPA, draft: StatusDraft) -> None:

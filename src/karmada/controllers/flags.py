@@ -68,7 +68,7 @@ def options_of(flags: Namespace) -> ControllerOptions:
 
 def without_effect(flags: Namespace, running: Collection[str]) -> list[str]:
     """What was asked for and does not happen, as sentences for the log."""
-    said = [
+    messages = [
         f"the feature gate {name} has no effect in this version"
         for name, on in flags.feature_gates.overrides.items()
         if on and name in IDLE_GATES
@@ -76,11 +76,11 @@ def without_effect(flags: Namespace, running: Collection[str]) -> list[str]:
     for registered in CONTROLLERS:
         wanted = registered.wanted(flags.controllers, flags.feature_gates)
         if registered.build is None and wanted and registered.optional:
-            said.append(f"this version has no controller {registered.name}")
+            messages.append(f"this version has no controller {registered.name}")
         if registered.build is None or not wanted or registered.name not in running:
             given = (name for kind in registered.options for name in given_flags(kind, flags))
-            said.extend(f"{name} has no effect: {registered.name} does not run" for name in given)
-    return said
+            messages.extend(f"{name} has no effect: {registered.name} does not run" for name in given)
+    return messages
 
 
 def _kinds() -> Iterator[type[Any]]:

@@ -56,50 +56,50 @@ class HpaMetrics:
         return MetricsError(f'unknown metric source type "{spec.type}"')
 
     async def _usages(self, resource: str, container: str, target: Target, observed: Observed) -> Mapping[str, Sample]:
-        asked = list(observed.pods)
+        clusters = list(observed.pods)
         namespace = target.key.namespace
         answers = await asyncio.gather(
-            *(_outcome(self._reader.usages(cluster, namespace, observed.narrowed)) for cluster in asked)
+            *(_outcome(self._reader.usages(cluster, namespace, observed.narrowed)) for cluster in clusters)
         )
-        known = _usable(asked, answers, "resource metrics API")
+        known = _usable(clusters, answers, "resource metrics API")
         usages = [
             usage
             for cluster, found in known.items()
             for one in observed.pods[cluster]
             if (usage := found.get(one.pod.name)) is not None
         ]
-        if asked and not usages:
+        if clusters and not usages:
             raise MetricsError("no metrics returned from resource metrics API")
         return samples_of_resource(usages, resource, container)
 
     async def _values(self, metric: Metric, target: Target, observed: Observed) -> Mapping[str, Sample]:
-        asked = list(observed.pods)
+        clusters = list(observed.pods)
         namespace = target.key.namespace
         answers = await asyncio.gather(
-            *(_outcome(self._reader.values(cluster, namespace, metric, observed.narrowed)) for cluster in asked)
+            *(_outcome(self._reader.values(cluster, namespace, metric, observed.narrowed)) for cluster in clusters)
         )
-        known = _usable(asked, answers, "custom metrics API")
+        known = _usable(clusters, answers, "custom metrics API")
         samples = {
             one.pod.name: sample
             for cluster, found in known.items()
             for one in observed.pods[cluster]
             if (sample := found.get(one.pod.name)) is not None
         }
-        if asked and not samples:
+        if clusters and not samples:
             raise MetricsError("no metrics returned from custom metrics API")
         return samples
 
     async def _object(self, source: ObjectMetricSource, target: Target) -> Total:
         """The sum over all clusters that have the object, as the metrics adapter makes it."""
         metric, described = _metric(source.metric), source.described_object
-        asked = [cluster.metadata.name for cluster in self._clusters.values() if is_ready(cluster)]
+        clusters = [cluster.metadata.name for cluster in self._clusters.values() if is_ready(cluster)]
         namespace = target.key.namespace
         answers = await asyncio.gather(
-            *(_outcome(self._reader.value(cluster, namespace, described, metric)) for cluster in asked)
+            *(_outcome(self._reader.value(cluster, namespace, described, metric)) for cluster in clusters)
         )
         unread = dict.fromkeys(target.not_ready, "it is not ready")
         values = []
-        for cluster, answer in zip(asked, answers, strict=True):
+        for cluster, answer in zip(clusters, answers, strict=True):
             if isinstance(answer, Unread):
                 unread[cluster] = str(answer)
             elif answer is not None:
@@ -144,16 +144,16 @@ async def _outcome(answer: Awaitable[T]) -> T | Unread:
         return Missing(str(error))
 
 
-def _usable(asked: list[str], answers: Sequence[T | Unread], api: str) -> dict[str, T]:
+def _usable(clusters: list[str], answers: Sequence[T | Unread], api: str) -> dict[str, T]:
     """The answers there are; the pods of other clusters count as pods without a metric."""
     found: dict[str, T] = {}
     unread: dict[str, str] = {}
-    for cluster, answer in zip(asked, answers, strict=True):
+    for cluster, answer in zip(clusters, answers, strict=True):
         if isinstance(answer, Unread):
             unread[cluster] = str(answer)
         else:
             found[cluster] = answer
-    if asked and not found:
+    if clusters and not found:
         raise MetricsError(f"unable to fetch metrics from {api}: {unread_text(unread)}")
     return found
 

@@ -193,9 +193,9 @@ class MultiClusterServiceController:
 
         outcome = await self._commit.commit(wanted, decide)
         if changed or not isinstance(outcome, Unchanged | Absent):
-            said = events.SYNC_SERVICE.failed if failure else events.SYNC_SERVICE.succeeded
+            event = events.SYNC_SERVICE.failed if failure else events.SYNC_SERVICE.succeeded
             kind = events.WARNING if failure else events.NORMAL
-            self._recorder.event(ObjectReference.to(wanted), kind, said, text)
+            self._recorder.event(ObjectReference.to(wanted), kind, event, text)
 
     def _reach(self, wanted: MultiClusterService) -> networks.Reach | None:
         """Whether consumers have routes to providers; None where no cluster declares its network."""

@@ -104,10 +104,10 @@ def _spec_changed(change: Change[FederatedResourceQuota]) -> list[Key]:
 def _reported(change: Change[Work]) -> list[Key]:
     """The quota of a Work that reports something new, or is going."""
     owner = owner_of(change.item.value)
-    if owner is None or (change.old and change.new and _said(change.old.value) == _said(change.new.value)):
+    if owner is None or (change.old and change.new and _status_of(change.old.value) == _status_of(change.new.value)):
         return []
     return [owner]
 
 
-def _said(work: Work) -> tuple[WorkStatus, bool]:
+def _status_of(work: Work) -> tuple[WorkStatus, bool]:
     return work.status, work.metadata.deletion_timestamp is None

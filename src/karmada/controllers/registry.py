@@ -23,7 +23,6 @@ from karmada.controllers.context import Context
 from karmada.controllers.cron_autoscaler import CronAutoscalerController
 from karmada.controllers.dependencies import DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
-from karmada.controllers.division import Divide, by_binding, by_cluster, by_member
 from karmada.controllers.endpointslice_collect import EndpointSliceCollector
 from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
 from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
@@ -44,6 +43,7 @@ from karmada.controllers.selection import Selection
 from karmada.controllers.service_export import ServiceExportController
 from karmada.controllers.service_export_status import ServiceExportStatusController
 from karmada.controllers.service_import import ServiceImportController
+from karmada.controllers.sharding import Divide, by_binding, by_cluster, by_member
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
 from karmada.controllers.templates import Templates

@@ -16,8 +16,8 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.member_watches import MemberWatches
-from karmada.controllers.pacing import Pace
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
+from karmada.controllers.write_rate import Pace
 from karmada.machinery.codec import untrusted_tree
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import ApiError, BadAnswer
@@ -36,9 +36,9 @@ LARGEST = 500
 """Slices of one Service that are collected; each holds a hundred endpoints or more."""
 LANE_LIMIT = 16
 """Services of one member that are handled at the same time."""
-Asked = Callable[[Member, MemberKey], bool | None]
+IsRequested = Callable[[Member, MemberKey], bool | None]
 """Whether the slices of a Service are asked for; None when that is not known before something has loaded there."""
-Asking = Callable[[Work], Iterable[MemberKey]]
+RequestsOf = Callable[[Work], Iterable[MemberKey]]
 """The Services of whose slices a Work asks for, or may ask for."""
 
 
@@ -63,14 +63,14 @@ class SliceCollection:
         members: Members,
         works: Informer[Work],
         use: Use,
-        asked: Asked,
-        asking: Asking,
+        is_requested: IsRequested,
+        requests_of: RequestsOf,
     ) -> None:
         self._members = members
         self._works = works
         self._use = use
-        self._asked = asked
-        self._asking = asking
+        self._is_requested = is_requested
+        self._requests_of = requests_of
         self.index = f"collected-for-{use.kind}"
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._writer = WorkWriter(context.client, works)
@@ -106,11 +106,11 @@ class SliceCollection:
         slices = member.informer(SLICES, Scope(labels=FOREIGN))
         if self._watches.follow(member.name, SLICES, slices):
             slices.add_index(OF_SERVICE, _service)
-        asked = self._asked(member, key)
-        if asked is None or not slices.has_synced:
+        requested = self._is_requested(member, key)
+        if requested is None or not slices.has_synced:
             self._waiting.setdefault(key.cluster, set()).add(key)
             return DONE
-        found = slices.indexed_items(OF_SERVICE, f"{key.namespace}/{key.name}") if asked else []
+        found = slices.indexed_items(OF_SERVICE, f"{key.namespace}/{key.name}") if requested else []
         wanted = {collected_work(MemberKey(key.cluster, *item.key)): item for item in found[:LARGEST]}
         present = self._works.indexed(self.index, str(key))
         jobs = [self._drop(work) for work in present if work.metadata.name not in wanted]
@@ -132,7 +132,7 @@ class SliceCollection:
 
     def _concerned(self, work: Work) -> list[MemberKey]:
         key = self._use.service(work)
-        return [key] if key is not None else list(self._asking(work))
+        return [key] if key is not None else list(self._requests_of(work))
 
     async def _write(self, key: MemberKey, item: Item[JSONObject]) -> Exception | None:
         try:
@@ -165,7 +165,7 @@ class SliceCollection:
         if change.old is None or change.new is None:
             blocked = self._blocked.pop(change.key, None) if change.new is None else None
             return [*self._concerned(change.item.value), *([blocked] if blocked is not None else ())]
-        before, after = set(self._asking(change.old.value)), set(self._asking(change.new.value))
+        before, after = set(self._requests_of(change.old.value)), set(self._requests_of(change.new.value))
         return sorted(before ^ after)
 
     def _slices_changed(self, cluster: str, _: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:

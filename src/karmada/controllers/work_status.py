@@ -9,8 +9,8 @@ from karmada.controllers.bindings import tenant_of
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.member_watches import MemberWatches
-from karmada.controllers.pacing import Pace
 from karmada.controllers.status_reporter import COMPONENT, StatusReporter
+from karmada.controllers.write_rate import Pace
 from karmada.interpreter.model import InterpretError
 from karmada.machinery.codec import untrusted_tree
 from karmada.machinery.committer import Absent, Committer

@@ -84,8 +84,8 @@ def secured(answer: HttpAnswer) -> HttpAnswer:
 
 
 def _code(error: ApiError) -> int:
-    said = error.status.get("code")
-    return said if isinstance(said, int) and 400 <= said < 600 else error.code or 500
+    code = error.status.get("code")
+    return code if isinstance(code, int) and 400 <= code < 600 else error.code or 500
 
 
 def _status(code: int, reason: str, message: str, headers: Mapping[str, str] | None = None) -> HttpResponse:

@@ -52,35 +52,35 @@ async def _all(visit: Visit, *, dry: bool) -> list[JSONObject]:
 async def _one(client: Client, given: Manifest, *, dry: bool, force: bool) -> JSONObject:
     item = given.item
     about = item["metadata"]
-    said = ref(item["apiVersion"], item["kind"], about.get("namespace") or "", about["name"])
+    reference = ref(item["apiVersion"], item["kind"], about.get("namespace") or "", about["name"])
     try:
         kind = await client.mapper.of_kind(item["apiVersion"], item["kind"])
     except UnknownKind:
         text = f"the control plane does not serve {item['kind']} in {item['apiVersion']}: install its CRD first"
-        return _failed(said, [_error(given, "kind", text)])
-    if kind.namespaced and not said["namespace"]:
-        said["namespace"] = "default"
+        return _failed(reference, [_error(given, "kind", text)])
+    if kind.namespaced and not reference["namespace"]:
+        reference["namespace"] = "default"
     wanted = {key: value for key, value in item.items() if key != "status"}
     wanted["metadata"] = {key: value for key, value in about.items() if key != "managedFields"}
     if kind.namespaced:
-        wanted["metadata"]["namespace"] = said["namespace"]
+        wanted["metadata"]["namespace"] = reference["namespace"]
     resource: Resource[Any] = Resource(
         client.transport, kind.type, TREE, MANAGER, client.timeout, field_validation="Strict"
     )
-    before = await _present(resource, said)
+    before = await _present(resource, reference)
     try:
         after = await resource.apply(wanted, field_manager=MANAGER, force=force, dry_run=dry)
     except Conflict as error:
         remedy = "; somebody else owns these fields: take them over with force"
-        return _failed(said, _errors(given, error) or [_error(given, "", f"{error}{remedy}")])
+        return _failed(reference, _errors(given, error) or [_error(given, "", f"{error}{remedy}")])
     except ApiError as error:
-        return _failed(said, _errors(given, error))
-    return {"ref": said, "action": _action(before, after, dry=dry), "errors": []}
+        return _failed(reference, _errors(given, error))
+    return {"ref": reference, "action": _action(before, after, dry=dry), "errors": []}
 
 
-async def _present(resource: Resource[Any], said: JSONObject) -> JSONObject | None:
+async def _present(resource: Resource[Any], reference: JSONObject) -> JSONObject | None:
     try:
-        found: JSONObject = await resource.get(said["name"], said["namespace"])
+        found: JSONObject = await resource.get(reference["name"], reference["namespace"])
     except NotFound:
         return None
     except ApiError:
@@ -103,8 +103,8 @@ def _content(tree: JSONObject) -> JSONObject:
     return {**tree, "metadata": kept}
 
 
-def _failed(said: JSONObject, errors: list[JSONObject]) -> JSONObject:
-    return {"ref": said, "action": "failed", "errors": errors}
+def _failed(reference: JSONObject, errors: list[JSONObject]) -> JSONObject:
+    return {"ref": reference, "action": "failed", "errors": errors}
 
 
 def _errors(given: Manifest, error: ApiError) -> list[JSONObject]:

@@ -175,8 +175,8 @@ class Board:
         self.feed.touch(topics=("policies",))
 
     def _event_changed(self, kind: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
-        said = [one.new.value for one in changes if one.new is not None and not one.initial]
-        self.feed.touch(events={row["id"]: row for row in said})
+        events = [one.new.value for one in changes if one.new is not None and not one.initial]
+        self.feed.touch(events={row["id"]: row for row in events})
 
     def _work_changed(self, kind: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         if any(not one.initial and (one.new and one.new.value) != (one.old and one.old.value) for one in changes):
@@ -301,5 +301,5 @@ _CODECS: dict[GroupVersionResource, Codec[Any]] = {
 
 
 def _order(row: JSONObject) -> tuple[str, str, str]:
-    said = row["ref"]
-    return said["namespace"], said["kind"], said["name"]
+    reference = row["ref"]
+    return reference["namespace"], reference["kind"], reference["name"]

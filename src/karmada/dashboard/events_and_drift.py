@@ -25,8 +25,8 @@ async def events(visit: Visit) -> list[JSONObject]:
     cluster = visit.params.get("cluster", "")
     context = visit.context
     client = context.member(checked_name(cluster, "a cluster")) if cluster else context.hub
-    asked = client.resource(EVENTS).page(Scope(visit.namespace), limit=2000)
-    found = (await (context.members.in_time(asked) if cluster else asked)).items
+    page = client.resource(EVENTS).page(Scope(visit.namespace), limit=2000)
+    found = (await (context.members.in_time(page) if cluster else page)).items
     return sorted((event_row(one, cluster) for one in found), key=lambda one: str(one["time"]), reverse=True)[:MOST]
 
 
@@ -45,8 +45,8 @@ async def _drift(visit: Visit) -> list[JSONObject]:
         manifests = _manifests(work)
         applied = _condition(work, "Applied")
         if applied.get("status") == "False":
-            said = applied.get("message") or "it could not be applied"
-            found += [{"ref": ref_of(one), "cluster": cluster, "sentence": said} for one in manifests]
+            message = applied.get("message") or "it could not be applied"
+            found += [{"ref": ref_of(one), "cluster": cluster, "sentence": message} for one in manifests]
         elif applied.get("status") == "True" and not (work.get("spec") or {}).get("suspendDispatching"):
             compared += [(cluster, one) for one in manifests]
     slots = asyncio.Semaphore(AT_ONCE)

@@ -51,18 +51,18 @@ def graph(facts: Facts, links: list[Link], verdicts: list[JSONObject], overrides
     replicas = (template.get("spec") or {}).get("replicas")
     label = f"{facts.kind.kind} {facts.name}"
     wanted = f"{counted(replicas, 'replica')} wanted" if replicas is not None else "the object in the control plane"
-    said = by_name["template"].said if by_name["template"].broken else wanted
-    top = made.node("template", "template", label, _state(by_name["template"]), said, ref=ref_of(template))
+    text = by_name["template"].text if by_name["template"].broken else wanted
+    top = made.node("template", "template", label, _state(by_name["template"]), text, ref=ref_of(template))
     policy = by_name.get("policy")
     if policy is None:
         return made.data()
     matched = _policy_ref(str(policy.data.get("matched") or ""))
     name = matched["name"] if matched else "no policy"
-    holder = made.node("policy", "policy", name, _state(policy), policy.said, ref=matched)
+    holder = made.node("policy", "policy", name, _state(policy), policy.text, ref=matched)
     made.edge(top, holder, _state(policy), "selected by")
     if facts.binding is None:
         if "binding" in by_name:
-            lost = made.node("binding", "binding", "no binding", "bad", by_name["binding"].said)
+            lost = made.node("binding", "binding", "no binding", "bad", by_name["binding"].text)
             made.edge(holder, lost, "bad")
         return made.data()
     _binding(made, facts, facts.binding, by_name, holder, verdicts, overrides)
@@ -113,10 +113,10 @@ def _binding(
 ) -> None:
     scheduling = by_name.get("scheduling")
     state = _state(scheduling) if scheduling is not None else "ok"
-    said = scheduling.said if scheduling is not None else ""
+    text = scheduling.text if scheduling is not None else ""
     about = binding.metadata
     own = ref(BINDING_VERSION, binding.kind, about.namespace, about.name)
-    node = made.node("binding", "binding", about.name, state, said, ref=own)
+    node = made.node("binding", "binding", about.name, state, text, ref=own)
     made.edge(holder, node, "ok", "makes")
     for number, verdict in enumerate(one for one in verdicts_ if not one["chosen"]):
         name = verdict["cluster"]
@@ -175,7 +175,7 @@ def _work(made: Graph, facts: Facts, cluster: str, by_name: dict[str, Link], abo
     work = facts.works.get(cluster)
     if work is None:
         missing = by_name.get(f"work {cluster}")
-        sentence = missing.said if missing is not None else "it does not exist yet"
+        sentence = missing.text if missing is not None else "it does not exist yet"
         lost = made.node(f"work/{cluster}", "work", "no Work", "wait", sentence, cluster=cluster)
         made.edge(above, lost, "wait")
         return
@@ -197,11 +197,11 @@ def _copy(made: Graph, facts: Facts, cluster: str, member: MemberFacts, by_name:
     link = by_name.get(f"member {cluster}")
     own = ref(facts.kind.api_version, facts.kind.kind, facts.namespace, facts.name)
     if member.object is None:
-        sentence = link.said if link is not None else member.error or "it is not there"
+        sentence = link.text if link is not None else member.error or "it is not there"
         lost = made.node(f"object/{cluster}", "object", facts.name, "bad", sentence, ref=own, cluster=cluster)
         made.edge(above, lost, "bad")
         return
-    sentence = link.said if link is not None else "it is there"
+    sentence = link.text if link is not None else "it is there"
     state = _state(link) if link is not None else "wait"
     node = made.node(f"object/{cluster}", "object", facts.name, state, sentence, ref=own, cluster=cluster)
     made.edge(above, node, state)
@@ -228,10 +228,10 @@ def _pod(pod: JSONObject) -> tuple[str, str]:
     status = pod.get("status") or {}
     containers = status.get("containerStatuses") or ()
     reasons = [((one.get("state") or {}).get("waiting") or {}).get("reason") for one in containers]
-    said = next((one for one in reasons if one), status.get("phase", "Unknown"))
-    if said == "Succeeded" or (containers and all(one.get("ready") for one in containers)):
-        return "ok", said
-    return ("wait" if said in ("Pending", "ContainerCreating", "Running") else "bad"), said
+    text = next((one for one in reasons if one), status.get("phase", "Unknown"))
+    if text == "Succeeded" or (containers and all(one.get("ready") for one in containers)):
+        return "ok", text
+    return ("wait" if text in ("Pending", "ContainerCreating", "Running") else "bad"), text
 
 
 def _state(link: Link | None) -> str:

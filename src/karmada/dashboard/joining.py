@@ -58,8 +58,8 @@ async def _hub(client: Client) -> Hub:
         found = await client.resource(objects.CONFIG_MAPS).get(CLUSTER_INFO, "kube-public")
         target = unverified_target(str((found.get("data") or {}).get("kubeconfig") or ""))
     except (NotFound, Refused):
-        said = "the control plane does not say where it is: ConfigMap kube-public/cluster-info is missing or empty"
-        raise Refusal(409, "Conflict", f"{said}; karmadactl init writes it") from None
+        message = "the control plane does not say where it is: ConfigMap kube-public/cluster-info is missing or empty"
+        raise Refusal(409, "Conflict", f"{message}; karmadactl init writes it") from None
     if not _ADDRESS.fullmatch(target.server) or not target.authority:
         raise Refusal(409, "Conflict", "ConfigMap kube-public/cluster-info holds no https address with its authority")
     return Hub(target.server, target.authority.data)
@@ -82,12 +82,12 @@ async def _joining(visit: Visit, name: str, hub: Hub) -> JSONObject:
     command = f"karmadactl join {name}"
     if user.name.startswith(ACCOUNT):
         space, _, account = user.name.removeprefix(ACCOUNT).partition(":")
-        asked = {
+        request = {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
             "spec": {"expirationSeconds": SECONDS},
         }
-        given = await visit.context.hub.resource(objects.SERVICE_ACCOUNTS).submit(account, "token", asked, space)
+        given = await visit.context.hub.resource(objects.SERVICE_ACCOUNTS).submit(account, "token", request, space)
         config = kubeconfig(hub.server, hub.authority, user=account, token=given["status"]["token"])
         file = f"karmada-for-{name}.kubeconfig"
         setup = f"(umask 077 && cat > {file}) <<'EOF'\n{written(config)}EOF"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from karmada.dashboard.answers import secured
 from karmada.dashboard.remote import RemoteUpstream
 from karmada.dashboard.routes import ROOT
-from karmada.dashboard.sealed import SessionFiles
 from karmada.dashboard.server import Dashboard
+from karmada.dashboard.session_files import SessionFiles
 from karmada.machinery import logging as logs
 from karmada.machinery.clock import REAL
 from karmada.machinery.flags import FlagParser, add_truth, items

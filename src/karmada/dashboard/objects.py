@@ -23,8 +23,8 @@ async def object_(visit: Visit) -> JSONObject:
     cluster = visit.params.get("cluster", "")
     context = visit.context
     client = context.member(checked_name(cluster, "a cluster")) if cluster else context.hub
-    asked = _read(client, api_version, kind, namespace, name)
-    found = await (context.members.in_time(asked) if cluster else asked)
+    reading = _read(client, api_version, kind, namespace, name)
+    found = await (context.members.in_time(reading) if cluster else reading)
     found = {"apiVersion": api_version, "kind": kind, **found}
     found["metadata"].pop("managedFields", None)
     if visit.params.get("reveal") == "true":

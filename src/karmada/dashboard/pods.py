@@ -73,6 +73,6 @@ async def _forwarded(visit: Visit, what: str, query: list[tuple[str, str]], head
     namespace = checked_name(visit.arguments["namespace"], "a namespace")
     pod = checked_name(visit.arguments["pod"], "a pod")
     path = f"{PROXY}/{cluster}/proxy/api/v1/namespaces/{namespace}/pods/{pod}/{what}"
-    said = {"user-agent": "karmada-dashboard", **headers}
-    request = HttpRequest("GET", path, urlencode(query), said, b"", HERE, None)
+    sent = {"user-agent": "karmada-dashboard", **headers}
+    request = HttpRequest("GET", path, urlencode(query), sent, b"", HERE, None)
     return await visit.dashboard.upstream.forward(visit.credential, request)

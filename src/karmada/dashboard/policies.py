@@ -87,18 +87,18 @@ def _conflicts(known: list[Policy], board: Board) -> dict[str, list[JSONObject]]
             by_kind[kind].append(policy)
     found: dict[str, list[JSONObject]] = {}
     for row in board.workload_rows():
-        said = row["ref"]
+        reference = row["ref"]
         near: list[PropagationPolicy] = []
         wide: list[ClusterPropagationPolicy] = []
-        for one in by_kind.get((said["apiVersion"], said["kind"]), ()):
+        for one in by_kind.get((reference["apiVersion"], reference["kind"]), ()):
             if not isinstance(one, PropagationPolicy):
                 wide.append(one)
-            elif one.metadata.namespace == said["namespace"]:
+            elif one.metadata.namespace == reference["namespace"]:
                 near.append(one)
         if len(near) + len(wide) < 2:
             continue
-        labels = board.labels(key_of(said))
-        subject = Subject(said["apiVersion"], said["kind"], said["namespace"], said["name"], labels)
+        labels = board.labels(key_of(reference))
+        subject = Subject(reference["apiVersion"], reference["kind"], reference["namespace"], reference["name"], labels)
         everybody: list[Policy] = [*near, *wide]
         choosing = [one for one in everybody if fit(one, subject) is not Match.NONE]
         if len(choosing) < 2:
@@ -110,9 +110,9 @@ def _conflicts(known: list[Policy], board: Board) -> dict[str, list[JSONObject]]
             listed = found.setdefault(key_of(mine), [])
             if holder is None or mine == holder or len(listed) >= CONFLICTS:
                 continue
-            place = f"{said['namespace']}/{said['name']}" if said["namespace"] else said["name"]
-            sentence = f"{said['kind']} {place} is selected too, but {holder['kind']} {holder['name']} holds it"
-            listed.append({"with": holder, "object": said, "sentence": sentence})
+            place = f"{reference['namespace']}/{reference['name']}" if reference["namespace"] else reference["name"]
+            sentence = f"{reference['kind']} {place} is selected too, but {holder['kind']} {holder['name']} holds it"
+            listed.append({"with": holder, "object": reference, "sentence": sentence})
     return found
 
 

@@ -34,9 +34,9 @@ def _cluster_severity(row: JSONObject) -> str:
 
 def _cluster(row: JSONObject) -> JSONObject:
     name = row["name"]
-    said = f"cluster {name} is not ready: {row['reason']}: {row['message']}" if row["reason"] else row["message"]
+    text = f"cluster {name} is not ready: {row['reason']}: {row['message']}" if row["reason"] else row["message"]
     if row["ready"] is None and not row["reason"]:
-        said = f"cluster {name} has never reported"
+        text = f"cluster {name} has never reported"
     remedy = (
         f"Look whether karmada-agent runs in {name} and reaches the control plane."
         if row["mode"] == "Pull"
@@ -44,16 +44,16 @@ def _cluster(row: JSONObject) -> JSONObject:
     )
     return {
         "object": ref(CLUSTER_VERSION, "Cluster", "", name),
-        "sentence": said,
+        "sentence": text,
         "remedy": remedy,
     }
 
 
 def _workload(row: JSONObject) -> JSONObject:
-    said = row["ref"]
-    place = f"{said['namespace']}/{said['name']}" if said["namespace"] else said["name"]
+    reference = row["ref"]
+    place = f"{reference['namespace']}/{reference['name']}" if reference["namespace"] else reference["name"]
     return {
-        "object": said,
-        "sentence": f"{said['kind']} {place}: {row['sentence']}",
+        "object": reference,
+        "sentence": f"{reference['kind']} {place}: {row['sentence']}",
         "remedy": _REMEDIES[row["status"]],
     }

@@ -56,10 +56,10 @@ class RemoteUpstream:
         client = Client(self.transport(Credential(ANONYMOUS, token)))
         try:
             body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-            said = await client.resource(REVIEWS).create(body)
+            review = await client.resource(REVIEWS).create(body)
         finally:
             await client.close()
-        user = _user((said.get("status") or {}).get("userInfo") or {})
+        user = _user((review.get("status") or {}).get("userInfo") or {})
         if user.name in ("", ANONYMOUS.name):
             raise Unauthorized("the token says of nobody who they are")
         credential = Credential(user, token)
@@ -118,6 +118,6 @@ def _carried(reply: Reply) -> Callable[[ByteStream], Awaitable[None]]:
     return serve
 
 
-def _user(said: JSONObject) -> UserInfo:
-    extra = {str(key): tuple(map(str, values)) for key, values in (said.get("extra") or {}).items()}
-    return UserInfo(str(said.get("username", "")), tuple(said.get("groups") or ()), str(said.get("uid", "")), extra)
+def _user(user: JSONObject) -> UserInfo:
+    extra = {str(key): tuple(map(str, values)) for key, values in (user.get("extra") or {}).items()}
+    return UserInfo(str(user.get("username", "")), tuple(user.get("groups") or ()), str(user.get("uid", "")), extra)

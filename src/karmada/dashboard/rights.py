@@ -18,21 +18,21 @@ async def refusals(
     hub: Client, kinds: Iterable[GroupVersionResource], namespace: str, verbs: Sequence[str] = VERBS
 ) -> dict[GroupVersionResource, str]:
     """The kinds that may not be followed in a namespace (empty: in all of them), and how to say so."""
-    asked = list(kinds)
-    answers = await asyncio.gather(*(_refusal(hub, kind, namespace, verbs) for kind in asked))
-    return {kind: said for kind, said in zip(asked, answers, strict=True) if said}
+    wanted = list(kinds)
+    answers = await asyncio.gather(*(_refusal(hub, kind, namespace, verbs) for kind in wanted))
+    return {kind: refusal for kind, refusal in zip(wanted, answers, strict=True) if refusal}
 
 
 async def _refusal(hub: Client, kind: GroupVersionResource, namespace: str, verbs: Sequence[str]) -> str:
     space = scope_of(kind, namespace)
     for verb in verbs:
-        said = {"verb": verb, "group": kind.group, "version": kind.version, "resource": kind.resource}
+        attributes = {"verb": verb, "group": kind.group, "version": kind.version, "resource": kind.resource}
         if space:
-            said["namespace"] = space
+            attributes["namespace"] = space
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": said},
+            "spec": {"resourceAttributes": attributes},
         }
         answer = await hub.resource(REVIEWS).create(review)
         if not (answer.get("status") or {}).get("allowed"):

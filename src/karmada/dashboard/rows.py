@@ -23,9 +23,9 @@ def ref_of(tree: JSONObject) -> Ref:
     return ref(tree.get("apiVersion", ""), tree.get("kind", ""), about.get("namespace") or "", about.get("name", ""))
 
 
-def key_of(said: Ref) -> str:
+def key_of(reference: Ref) -> str:
     """A reference as one word: `apps/v1/Deployment/default/nginx`."""
-    return f"{said['apiVersion']}/{said['kind']}/{said['namespace']}/{said['name']}"
+    return f"{reference['apiVersion']}/{reference['kind']}/{reference['namespace']}/{reference['name']}"
 
 
 def cluster_row(tree: JSONObject) -> JSONObject:

@@ -14,7 +14,7 @@ from karmada.dashboard.credential import Credential
 from karmada.dashboard.credential_cache import CredentialCache
 from karmada.dashboard.route_table import table
 from karmada.dashboard.routes import ROOT, Demand, Routes, Visit
-from karmada.dashboard.sealed import SessionFiles
+from karmada.dashboard.session_files import SessionFiles
 from karmada.dashboard.sessions import Guesses, Sessions
 from karmada.dashboard.static import Static
 from karmada.dashboard.upstream import Upstream

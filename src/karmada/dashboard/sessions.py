@@ -2,7 +2,7 @@
 
 What identifies a session or a code is random and 256 bits long; only its hash is kept, so that neither a dump of the
 tables nor the time that a look-up takes gives away a valid one. Sessions outlive the process where there are files for
-them (see `sealed`); codes never do.
+them (see `session_files`); codes never do.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from karmada.dashboard.credential import Credential
-from karmada.dashboard.sealed import SessionFiles, kept
+from karmada.dashboard.session_files import SessionFiles, kept
 from karmada.machinery.clock import Clock
 
 SECONDS = 12 * 3600.0

@@ -33,9 +33,9 @@ async def simulate(visit: Visit) -> JSONObject:
     there = world.of((await hub.of(Cluster).list()).items)
     clusters = list(world.without(there, down).values())
     terms = await running(hub)
-    asked = await _subjects(hub, items, replicas, visit.namespace, terms)
+    subjects = await _subjects(hub, items, replicas, visit.namespace, terms)
     async with visit.context.long:
-        return await _result(asked, clusters, Snapshot(clusters), terms)
+        return await _result(subjects, clusters, Snapshot(clusters), terms)
 
 
 async def _subjects(
@@ -58,10 +58,10 @@ def _resized(subject: Subject, replicas: dict[str, int]) -> Subject:
     return Subject(subject.name, subject.before, changed.wanted)
 
 
-async def _result(asked: list[Subject], clusters: list[Cluster], snapshot: Snapshot, terms: Terms) -> JSONObject:
+async def _result(subjects: list[Subject], clusters: list[Cluster], snapshot: Snapshot, terms: Terms) -> JSONObject:
     moves: list[JSONObject] = []
     problems: list[JSONObject] = []
-    for number, subject in enumerate(asked):
+    for number, subject in enumerate(subjects):
         if number and not number % _STEP:
             await asyncio.sleep(0)
         done = outcome(subject, clusters, snapshot, terms)
@@ -71,7 +71,7 @@ async def _result(asked: list[Subject], clusters: list[Cluster], snapshot: Snaps
             sentence = "; ".join([move_sentence(done.before, done.after), *later])
             moves.append({"ref": about, "before": done.before, "after": done.after, "sentence": sentence})
         problems += _problems(done, about)
-    return {"moves": moves, "problems": problems, "looked": len(asked), "terms": str(terms)}
+    return {"moves": moves, "problems": problems, "looked": len(subjects), "terms": str(terms)}
 
 
 def _problems(done: Outcome, about: Ref) -> list[JSONObject]:
@@ -81,8 +81,8 @@ def _problems(done: Outcome, about: Ref) -> list[JSONObject]:
         found.append(_problem("error", about, f"{done.name}: {done.refused}", remedy))
     if done.lost:
         remedy = "Add room to the clusters that stay, or let the placement include more of them."
-        said = f"{done.name}: {counted(done.lost, 'replica')} would run nowhere"
-        found.append(_problem("error", about, said, remedy))
+        text = f"{done.name}: {counted(done.lost, 'replica')} would run nowhere"
+        found.append(_problem("error", about, text, remedy))
     return found
 
 

@@ -88,17 +88,17 @@ async def view_of(visit: Visit) -> View:
 
 
 def _fits(row: JSONObject, params: dict[str, str]) -> bool:
-    said = row["ref"]
-    if params.get("namespace") and said["namespace"] != params["namespace"]:
+    reference = row["ref"]
+    if params.get("namespace") and reference["namespace"] != params["namespace"]:
         return False
-    if params.get("kind") and said["kind"].lower() != params["kind"].lower():
+    if params.get("kind") and reference["kind"].lower() != params["kind"].lower():
         return False
     if params.get("status") and row["status"] not in params["status"].split(","):
         return False
     if params.get("cluster") and all(one["name"] != params["cluster"] for one in row["clusters"]):
         return False
     wanted = params.get("q", "").lower()
-    return not wanted or wanted in f"{said['namespace']}/{said['name']} {said['kind']}".lower()
+    return not wanted or wanted in f"{reference['namespace']}/{reference['name']} {reference['kind']}".lower()
 
 
 def _number(params: dict[str, str], name: str, default: int) -> int:

@@ -61,11 +61,11 @@ async def kind_of(hub: Client, api_version: str, kind: str) -> ApiResource:
 def _why(links: list[Link]) -> JSONObject:
     broken = [link for link in links if link.broken]
     if not broken:
-        said = links[-1].said if links else "everything arrived"
-        return {"status": "ok", "because": [said], "remedy": []}
+        text = links[-1].text if links else "everything arrived"
+        return {"status": "ok", "because": [text], "remedy": []}
     return {
         "status": "broken",
-        "because": [f"{link.name}: {link.said}" for link in broken],
+        "because": [f"{link.name}: {link.text}" for link in broken],
         "remedy": list(dict.fromkeys(link.remedy for link in broken if link.remedy)),
     }
 
@@ -140,11 +140,11 @@ async def _timeline(hub: Client, facts: Facts, links: list[Link]) -> list[JSONOb
         found += [_moment(event) for event in await events_of(hub, tree)]
         for task in binding.spec.graceful_eviction_tasks:
             moment = str(task.creation_timestamp or "")
-            said = f"it is being withdrawn from {task.from_cluster}: {task.reason} {task.message}".strip()
-            found.append({"time": moment, "sentence": said, "cluster": task.from_cluster, "kind": "move"})
+            text = f"it is being withdrawn from {task.from_cluster}: {task.reason} {task.message}".strip()
+            found.append({"time": moment, "sentence": text, "cluster": task.from_cluster, "kind": "move"})
     if facts.recorded_at:
-        said = next((link.said for link in links if link.name == "scheduling"), "decided")
-        found.append({"time": facts.recorded_at, "sentence": f"scheduler: {said}", "kind": "decision"})
+        text = next((link.text for link in links if link.name == "scheduling"), "decided")
+        found.append({"time": facts.recorded_at, "sentence": f"scheduler: {text}", "kind": "decision"})
     for name, member in facts.members.items():
         found += [_moment(event, name) for event in member.events]
     return sorted(found, key=lambda one: str(one["time"]), reverse=True)[:TIMELINE]
@@ -157,5 +157,5 @@ def _moment(event: JSONObject, cluster: str = "") -> JSONObject:
     row = event_row(event, cluster)
     reason = row["reason"]
     kind = "move" if reason.startswith(_MOVES) else "decision" if reason.startswith("Schedule") else "event"
-    said = {"time": row["time"], "sentence": f"{reason}: {row['message']}", "kind": kind}
-    return {**said, "cluster": cluster} if cluster else said
+    moment = {"time": row["time"], "sentence": f"{reason}: {row['message']}", "kind": kind}
+    return {**moment, "cluster": cluster} if cluster else moment

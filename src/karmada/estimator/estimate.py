@@ -73,17 +73,17 @@ class Answers:
         self._check(request.cluster)
         needs = request.requirements
         claim = needs.node_claim if needs is not None else None
-        asked = _needs(needs.resource_request if needs is not None else {})
+        requested = _needs(needs.resource_request if needs is not None else {})
         found = UNLIMITED
         with self._point(REPLICAS):
             if self._by_nodes:
                 with self._plugin(NODE_PLUGIN, REPLICAS):
-                    found = self._on_nodes(asked, claim, request.assumed if self._protects else ())
+                    found = self._on_nodes(requested, claim, request.assumed if self._protects else ())
             if found and self._by_quotas and needs is not None:
                 with self._plugin(QUOTA_PLUGIN, REPLICAS):
                     assumed = self._assumed(request.assumed, needs.namespace)
                     quotas = self._quotas(needs.namespace)
-                    found = min(found, allowed(quotas, asked, needs.priority_class_name, assumed))
+                    found = min(found, allowed(quotas, requested, needs.priority_class_name, assumed))
         return found
 
     def sets(self, request: SetsRequest) -> int:
@@ -119,19 +119,21 @@ class Answers:
         finally:
             self._metrics.ran(plugin, point, perf_counter() - started)
 
-    def _on_nodes(self, asked: Mapping[str, int], claim: NodeClaim | None, assumed: tuple[AssumedWorkload, ...]) -> int:
+    def _on_nodes(
+        self, requested: Mapping[str, int], claim: NodeClaim | None, assumed: tuple[AssumedWorkload, ...]
+    ) -> int:
         nodes = self._member.nodes
         if assumed:
             places, simulation = self._simulation(assumed)
             allowed_places = frozenset(places[name] for name in nodes.admitting(claim))
-            return min(UNLIMITED, simulation.room(Demand(0, {**asked, PODS: 1}, allowed_places)))
+            return min(UNLIMITED, simulation.room(Demand(0, {**requested, PODS: 1}, allowed_places)))
         if len(nodes) < MANY or not has_numpy():
-            return min(UNLIMITED, nodes.room(asked, claim))
+            return min(UNLIMITED, nodes.room(requested, claim))
         if self._columns is None:
             from karmada.estimator.columns import NodeColumns
 
             self._columns = NodeColumns(nodes)
-        return min(UNLIMITED, self._columns.room(asked, claim))
+        return min(UNLIMITED, self._columns.room(requested, claim))
 
     def _simulation(self, assumed: Iterable[AssumedWorkload]) -> tuple[dict[str, int], Simulation]:
         nodes = self._member.nodes
@@ -144,9 +146,9 @@ class Answers:
 
     def _demand(self, component: Component, places: Mapping[str, int]) -> Demand:
         needs = component.replica_requirements or ComponentReplicaRequirements()
-        asked = _needs(needs.resource_request)
+        requested = _needs(needs.resource_request)
         allowed_places = frozenset(places[name] for name in self._member.nodes.admitting(needs.node_claim))
-        return Demand(component.replicas, {**asked, PODS: 1}, allowed_places)
+        return Demand(component.replicas, {**requested, PODS: 1}, allowed_places)
 
     def _by_quota_of_sets(self, request: SetsRequest) -> int:
         found = UNLIMITED
@@ -171,10 +173,10 @@ class Answers:
         check_cluster(cluster, self._cluster)
 
 
-def check_cluster(asked: str, mine: str) -> None:
+def check_cluster(name: str, mine: str) -> None:
     """An estimator answers for its own member only."""
-    if asked != mine:
-        raise EstimateError(f"cluster name does not match, got: {asked}, desire: {mine}")
+    if name != mine:
+        raise EstimateError(f"cluster name does not match, got: {name}, desire: {mine}")
 
 
 def unschedulable(

@@ -27,13 +27,13 @@ class Node:
 
     def data(self) -> JSONObject:
         """For programs."""
-        said: JSONObject = {
+        fields: JSONObject = {
             "kind": self.kind,
             "name": self.name,
             "health": self.health or None,
             "age": self.age or None,
         }
-        return said | {"children": [child.data() for child in self.children]}
+        return fields | {"children": [child.data() for child in self.children]}
 
 
 def tree(facts: Facts, template: JSONObject, now: float) -> Node:
@@ -41,7 +41,7 @@ def tree(facts: Facts, template: JSONObject, now: float) -> Node:
     root = _object(template, now)
     matched = policy_link(facts, template)
     if matched.broken:
-        root.children.append(Node("PropagationPolicy", "-", matched.said, "bad"))
+        root.children.append(Node("PropagationPolicy", "-", matched.text, "bad"))
         return root
     kind, _, name = str(matched.data.get("matched", "")).partition(" ")
     root.children.append(Node(kind, name))

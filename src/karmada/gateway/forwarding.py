@@ -64,8 +64,8 @@ def wants_upgrade(request: HttpRequest) -> bool:
 def request_bytes(request: HttpRequest, route: UpstreamRoute, scheme: str, host: str = "") -> bytes:
     """The request as an endpoint gets it, under another host if one is given; raises `UnsafeHead`."""
     headers = request.headers
-    asked = headers.get("host", "")
-    fields = [("Host", route.host or host or asked)]
+    requested = headers.get("host", "")
+    fields = [("Host", route.host or host or requested)]
     named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
     for name, value in headers.items():
         if name in _HOP_BY_HOP or name in _SAID_HERE or name in named:
@@ -80,7 +80,7 @@ def request_bytes(request: HttpRequest, route: UpstreamRoute, scheme: str, host:
     fields += [
         ("X-Forwarded-For", request.peer[0]),
         ("X-Real-Ip", request.peer[0]),
-        ("X-Forwarded-Host", asked),
+        ("X-Forwarded-Host", requested),
         ("X-Forwarded-Proto", scheme),
     ]
     head = request_head(request.method, route.base + target_of(request), fields)

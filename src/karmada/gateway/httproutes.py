@@ -298,13 +298,13 @@ def _hostname(text: str, where: str) -> str:
     return text
 
 
-def _path(said: PathModifier | None, where: str, parts: int | None) -> PathChange | None:
-    if said is None:
+def _path(modifier: PathModifier | None, where: str, parts: int | None) -> PathChange | None:
+    if modifier is None:
         return None
-    whole = said.type == "ReplaceFullPath"
-    value = said.replace_full_path if whole else said.replace_prefix_match
+    whole = modifier.type == "ReplaceFullPath"
+    value = modifier.replace_full_path if whole else modifier.replace_prefix_match
     if value is None:
-        raise _Bad(f"{where}: {said.type} has no path")
+        raise _Bad(f"{where}: {modifier.type} has no path")
     # It is put before what clients send: nothing in it may lead elsewhere, encoded or not.
     if (value and not _PATH.fullmatch(value)) or not is_safe(value) or (whole and not value):
         raise _Bad(f"{where}: {value!r} must begin with a slash and have plain characters and no . or .. in it")

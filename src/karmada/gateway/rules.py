@@ -57,10 +57,10 @@ class Conditions(NamedTuple):
             return False
         if not self.query:
             return True
-        asked: dict[str, str] = {}
+        present: dict[str, str] = {}
         for name, value in parse_qsl(request.query, keep_blank_values=True):
-            asked.setdefault(name, value)
-        return all(asked.get(name) == value for name, value in self.query)
+            present.setdefault(name, value)
+        return all(present.get(name) == value for name, value in self.query)
 
 
 class PathChange(NamedTuple):
@@ -93,12 +93,12 @@ class Redirect(NamedTuple):
 
     def answer(self, target: str, path: str, host: str, scheme: str) -> HttpResponse:
         """The answer to a request; raises `UnsafeHead`."""
-        asked = _AUTHORITY.fullmatch(host)
-        if asked is None:
+        authority = _AUTHORITY.fullmatch(host)
+        if authority is None:
             raise UnsafeHead("the Host header is no host")
         chosen = self.scheme or scheme
-        port = str(self.port or (asked[2] if not self.scheme else "") or "")
-        shown = self.hostname or asked[1]
+        port = str(self.port or (authority[2] if not self.scheme else "") or "")
+        shown = self.hostname or authority[1]
         if port and port != {"http": "80", "https": "443"}[chosen]:
             shown = f"{shown}:{port}"
         where = self.path.of(target, path) if self.path is not None else target

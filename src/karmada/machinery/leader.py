@@ -224,12 +224,12 @@ class LeaderElector:
         spec["leaseDurationSeconds"] = int(self._timing.lease)
         spec["renewTime"] = now
         metadata = lease["metadata"]
-        said = {**(metadata.get("annotations") or {}), COMPONENT_VERSION: VERSION}
+        annotations = {**(metadata.get("annotations") or {}), COMPONENT_VERSION: VERSION}
         if self._shards > 1:
-            said[SHARDS] = str(self._shards)
+            annotations[SHARDS] = str(self._shards)
         else:
-            said.pop(SHARDS, None)
-        return lease | {"metadata": {**metadata, "annotations": said}, "spec": spec}
+            annotations.pop(SHARDS, None)
+        return lease | {"metadata": {**metadata, "annotations": annotations}, "spec": spec}
 
     def _observe(self, lease: JSONObject) -> None:
         if self._seen is None or self._seen.get("spec") != lease.get("spec"):
@@ -252,8 +252,8 @@ class LeaderElector:
 
 def shards_of(lease: JSONObject) -> int:
     """Into how many shards the last holder of a lease divides its keys."""
-    said = (lease["metadata"].get("annotations") or {}).get(SHARDS, "")
-    return int(said) if said.isdecimal() else 1
+    value = (lease["metadata"].get("annotations") or {}).get(SHARDS, "")
+    return int(value) if value.isdecimal() else 1
 
 
 class FencedTransport:

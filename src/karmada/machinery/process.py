@@ -79,16 +79,16 @@ async def _supervised(main: Callable[[], Coroutine[Any, Any, None]]) -> int:
     loop.set_exception_handler(trouble)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number.name)
-    asked = asyncio.ensure_future(stopping.wait())
+    signalled = asyncio.ensure_future(stopping.wait())
     try:
-        await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, signalled}, return_when=asyncio.FIRST_COMPLETED)
         if stopping.is_set():
             await asyncio.wait({task}, timeout=GRACE)
         return _exit_code(task)
     finally:
-        asked.cancel()
+        signalled.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await asked
+            await signalled
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
 

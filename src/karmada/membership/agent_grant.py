@@ -76,19 +76,19 @@ def grant_of(noted: Mapping[str, str]) -> Grant:
 
 def noted(grant: Grant) -> dict[str, str]:
     """The annotations that say what a grant says; what is default is left out."""
-    said = {
+    noted_values = {
         annotations.ALLOWED_REGISTRATIONS: _unless(NOTHING.registrations, grant.registrations),
         annotations.ALLOWED_CLUSTERS: ",".join(grant.clusters),
         annotations.ALLOWED_CERTIFICATE_SECONDS: _unless(NOTHING.certificate_seconds, grant.certificate_seconds),
     }
-    return {key: value for key, value in said.items() if value} | recorded(grant)
+    return {key: value for key, value in noted_values.items() if value} | recorded(grant)
 
 
 def recorded(grant: Grant) -> dict[str, str]:
     """The part of a grant that outlives the token: what the agent's Cluster may say."""
     labels = ",".join(f"{key}={value}" for key, value in grant.labels.items())
-    said = {annotations.ALLOWED_FIELDS: ",".join(grant.fields), annotations.GRANTED_LABELS: labels}
-    return {key: value for key, value in said.items() if value}
+    values = {annotations.ALLOWED_FIELDS: ",".join(grant.fields), annotations.GRANTED_LABELS: labels}
+    return {key: value for key, value in values.items() if value}
 
 
 def limit(cluster: dict[str, Any], grant: Grant) -> list[str]:

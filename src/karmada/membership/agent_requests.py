@@ -105,20 +105,20 @@ def _judge_new(subject: Subject, name: str, is_member: bool | None) -> Judgement
     return Ask(cluster, BOOTSTRAP, subject.registration)
 
 
-def beyond(request: Mapping[str, Any], asked: Ask, grant: Grant, used: tuple[str, ...]) -> str:
+def beyond(request: Mapping[str, Any], identity: Ask, grant: Grant, used: tuple[str, ...]) -> str:
     """Why a registration goes beyond what its token allows, given the clusters that used the token; empty if not."""
-    if grant.clusters and asked.cluster not in grant.clusters:
-        return f"the bootstrap token is for {', '.join(grant.clusters)}, not for {asked.cluster}"
-    if asked.cluster not in used and len(used) >= grant.registrations:
+    if grant.clusters and identity.cluster not in grant.clusters:
+        return f"the bootstrap token is for {', '.join(grant.clusters)}, not for {identity.cluster}"
+    if identity.cluster not in used and len(used) >= grant.registrations:
         return (
             f"the bootstrap token was used by {', '.join(used)} and allows no further cluster: "
             "create another one (karmadactl token create, with --registrations for several clusters)"
         )
     seconds = (request.get("spec") or {}).get("expirationSeconds")
     if seconds is None or seconds > grant.certificate_seconds:
-        said = "no expirationSeconds" if seconds is None else f"{seconds} s"
+        lifetime = "no expirationSeconds" if seconds is None else f"{seconds} s"
         return (
-            f"the first certificate may last {grant.certificate_seconds} s, and the request says {said}: "
+            f"the first certificate may last {grant.certificate_seconds} s, and the request says {lifetime}: "
             "let the agent renew it, or create the token with --certificate-seconds"
         )
     return ""

@@ -17,9 +17,9 @@ from karmada.membership.registration import Description
 from karmada.membership.unjoin import clean_member
 
 
-def describe(name: str, target: Target, **said: str) -> Description:
+def describe(name: str, target: Target, **fields: str) -> Description:
     """A description whose address and trust come from how the person who joins reaches the member."""
-    zones = tuple(zone for zone in said.pop("zones", "").split(",") if zone)
+    zones = tuple(zone for zone in fields.pop("zones", "").split(",") if zone)
     return Description(
         name,
         target.server,
@@ -27,7 +27,7 @@ def describe(name: str, target: Target, **said: str) -> Description:
         proxy_url=target.proxy,
         proxy_headers=dict(target.proxy_headers),
         zones=zones,
-        **said,
+        **fields,
     )
 
 

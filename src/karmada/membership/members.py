@@ -98,9 +98,9 @@ async def ask_members(
     Each has `seconds` of its own for connecting and answering, so the call takes no longer than that. Clusters that are
     not this process's business are left out.
     """
-    asked = [cluster for cluster in clusters if members.concerns(cluster)]
-    answers = await asyncio.gather(*(_ask(members, cluster, question, seconds) for cluster in asked))
-    return {cluster.metadata.name: answer for cluster, answer in zip(asked, answers, strict=True)}
+    concerned = [cluster for cluster in clusters if members.concerns(cluster)]
+    answers = await asyncio.gather(*(_ask(members, cluster, question, seconds) for cluster in concerned))
+    return {cluster.metadata.name: answer for cluster, answer in zip(concerned, answers, strict=True)}
 
 
 async def _ask(

@@ -68,20 +68,20 @@ class Registration:
     wait: float = 120.0
 
 
-def check(asked: Registration) -> None:
+def check(registration: Registration) -> None:
     """Refuse what cannot work, before anything is asked of anybody."""
-    if not asked.token:
+    if not registration.token:
         raise Refused("token is required")
-    if not asked.pins and not asked.skip_verification:
+    if not registration.pins and not registration.skip_verification:
         raise Refused("need to verify CACertHashes, or set --discovery-token-unsafe-skip-ca-verification=true")
-    check_name(asked.cluster)
-    if len(names.agent_user(asked.cluster)) > LONGEST_COMMON_NAME:
+    check_name(registration.cluster)
+    if len(names.agent_user(registration.cluster)) > LONGEST_COMMON_NAME:
         longest = LONGEST_COMMON_NAME - len(names.AGENT_USER_PREFIX)
-        raise Refused(f"cluster name {asked.cluster} is too long for an agent's certificate: at most {longest}")
-    parse_report_secrets(asked.report_secrets)
+        raise Refused(f"cluster name {registration.cluster} is too long for an agent's certificate: at most {longest}")
+    parse_report_secrets(registration.report_secrets)
 
 
-async def preflight(member: Client, asked: Registration, say: Say) -> None:
+async def preflight(member: Client, registration: Registration, say: Say) -> None:
     """Refuse to overwrite an agent that is there."""
     say("[preflight] Running pre-flight checks")
     found = []
@@ -91,10 +91,10 @@ async def preflight(member: Client, asked: Registration, say: Say) -> None:
         (DEPLOYMENTS, AGENT, "Deployment"),
     ):
         try:
-            await member.resource(type_).get(name, asked.space)
+            await member.resource(type_).get(name, registration.space)
         except NotFound:
             continue
-        found.append(f"\t[ERROR]: {asked.space}/{name} {kind} already exists")
+        found.append(f"\t[ERROR]: {registration.space}/{name} {kind} already exists")
     if found:
         lines = "\n".join(found)
         raise Refused(
@@ -104,58 +104,58 @@ async def preflight(member: Client, asked: Registration, say: Say) -> None:
     say("[preflight] All pre-flight checks were passed")
 
 
-async def register(member: Client, asked: Registration, say: Say, *, clock: Clock = REAL) -> None:
+async def register(member: Client, registering: Registration, say: Say, *, clock: Clock = REAL) -> None:
     """Register a cluster; every step is said. What was made is taken away again when it fails."""
-    check(asked)
-    await preflight(member, asked, say)
+    check(registering)
+    await preflight(member, registering, say)
     say("[karmada-agent-start] Waiting to perform the TLS Bootstrap")
-    target, issued, request = await _bootstrap(asked, clock)
+    target, issued, request = await _bootstrap(registering, clock)
     agent = Client(HttpTransport(_as_agent(target, issued.certificate, issued.key)))
     try:
         say("[karmada-agent-start] Waiting to check cluster exists")
-        await _check_new(agent, asked.cluster)
+        await _check_new(agent, registering.cluster)
         say("[karmada-agent-start] Assign the necessary RBAC permissions to the agent")
         say("[karmada-agent-start] Waiting to construct karmada-agent kubeconfig")
-        config = agent_kubeconfig(asked.cluster, target.server, target.authority.data, issued)
+        config = agent_kubeconfig(registering.cluster, target.server, target.authority.data, issued)
         say("[karmada-agent-start] Waiting the necessary secret and RBAC")
-        await _install_access(member, asked, config)
+        await _install_access(member, registering, config)
         say("[karmada-agent-start] Waiting karmada-agent Deployment")
-        await ensure(member, DEPLOYMENTS, deployment(asked))
-        cluster = await _wait(member, agent, asked, clock)
+        await ensure(member, DEPLOYMENTS, deployment(registering))
+        cluster = await _wait(member, agent, registering, clock)
     except BaseException:
-        await remove_agent(member, asked.space)
+        await remove_agent(member, registering.space)
         await _withdraw(agent, request)
         raise
     finally:
         await agent.close()
-    for ignored in registration.untaken(_described(asked), cluster["spec"]):
+    for ignored in registration.untaken(_described(registering), cluster["spec"]):
         say(f"[warning] spec.{ignored} was not taken: {REMEDY}; an administrator of the control plane can set it")
     say("")
-    say(f"cluster({asked.cluster}) is joined successfully")
+    say(f"cluster({registering.cluster}) is joined successfully")
 
 
-async def agent_access(asked: Registration, *, clock: Clock = REAL) -> bytes:
+async def agent_access(registration: Registration, *, clock: Clock = REAL) -> bytes:
     """The kubeconfig of a cluster's agent, for those who run the agent by other means than a Deployment."""
-    check(asked)
-    target, issued, _ = await _bootstrap(asked, clock)
-    return agent_kubeconfig(asked.cluster, target.server, target.authority.data, issued)
+    check(registration)
+    target, issued, _ = await _bootstrap(registration, clock)
+    return agent_kubeconfig(registration.cluster, target.server, target.authority.data, issued)
 
 
-async def _bootstrap(asked: Registration, clock: Clock) -> tuple[Target, Issued, str]:
+async def _bootstrap(registration: Registration, clock: Clock) -> tuple[Target, Issued, str]:
     """Where the control plane is, a certificate from it, and the request it was asked for with."""
     try:
-        token = parse(asked.token)
+        token = parse(registration.token)
     except Refused as error:
         raise Refused(f"{_DOUBT}{error}") from None
-    pins = () if asked.skip_verification else asked.pins
-    target = await discover(asked.endpoint, token, pins, patience=asked.discovery_seconds, clock=clock)
+    pins = () if registration.skip_verification else registration.pins
+    target = await discover(registration.endpoint, token, pins, patience=registration.discovery_seconds, clock=clock)
     bootstrap = Client(HttpTransport(target._replace(identity=Identity(token=Material(str(token).encode())))))
     try:
-        name = f"{asked.cluster}-{_suffix()}"
-        seconds = asked.certificate_seconds
-        if asked.rotation:
+        name = f"{registration.cluster}-{_suffix()}"
+        seconds = registration.certificate_seconds
+        if registration.rotation:
             seconds = min(seconds, FIRST_CERTIFICATE_SECONDS)
-        issued = await obtain_certificate(bootstrap, asked.cluster, name, seconds=seconds, clock=clock)
+        issued = await obtain_certificate(bootstrap, registration.cluster, name, seconds=seconds, clock=clock)
     finally:
         await bootstrap.close()
     return target, issued, name
@@ -190,60 +190,62 @@ async def _check_new(agent: Client, cluster: str) -> None:
     raise Refused(f"cluster {cluster} is a member already: unregister it before it is registered again")
 
 
-async def _install_access(member: Client, asked: Registration, config: bytes) -> None:
-    await ensure(member, objects.NAMESPACES, objects.namespace(asked.space))
-    secret = objects.secret(KUBECONFIG, asked.space, {KUBECONFIG: config})
+async def _install_access(member: Client, registration: Registration, config: bytes) -> None:
+    await ensure(member, objects.NAMESPACES, objects.namespace(registration.space))
+    secret = objects.secret(KUBECONFIG, registration.space, {KUBECONFIG: config})
     await member.resource(objects.SECRETS).create(secret)
-    await ensure(member, objects.SERVICE_ACCOUNTS, objects.service_account(ACCOUNT, asked.space))
+    await ensure(member, objects.SERVICE_ACCOUNTS, objects.service_account(ACCOUNT, registration.space))
     await ensure(member, objects.CLUSTER_ROLES, objects.cluster_role(AGENT, objects.EVERYTHING))
-    subject = objects.account_subject(ACCOUNT, asked.space)
+    subject = objects.account_subject(ACCOUNT, registration.space)
     await ensure(member, objects.CLUSTER_ROLE_BINDINGS, objects.cluster_role_binding(AGENT, subject))
 
 
-async def _wait(member: Client, agent: Client, asked: Registration, clock: Clock) -> JSONObject:
+async def _wait(member: Client, agent: Client, registration: Registration, clock: Clock) -> JSONObject:
     """Wait until the agent runs and the control plane knows the cluster: its Cluster."""
-    until = clock.monotonic() + asked.wait
+    until = clock.monotonic() + registration.wait
     running = False
     while True:
         try:
             if not running:
-                found = await member.resource(DEPLOYMENTS).get(AGENT, asked.space)
+                found = await member.resource(DEPLOYMENTS).get(AGENT, registration.space)
                 running = ((found.get("status") or {}).get("readyReplicas") or 0) >= 1
             if running:
-                return await agent.resource(objects.CLUSTERS).get(asked.cluster)
+                return await agent.resource(objects.CLUSTERS).get(registration.cluster)
         except ApiError:
             pass
         if clock.monotonic() > until:
             what = "its cluster did not appear in the control plane" if running else "its pod did not become ready"
-            raise Unfinished(f"karmada-agent was installed, but {what} within {asked.wait:g} s; it was removed again")
+            raise Unfinished(
+                f"karmada-agent was installed, but {what} within {registration.wait:g} s; it was removed again"
+            )
         await clock.sleep(PAUSE)
 
 
-def deployment(asked: Registration) -> JSONObject:
+def deployment(registration: Registration) -> JSONObject:
     """The agent's Deployment in the member."""
     command = [
         "/bin/karmada-agent",
         "--karmada-kubeconfig=/etc/kubeconfig/karmada-kubeconfig",
-        f"--cluster-name={asked.cluster}",
-        f"--cluster-api-endpoint={asked.api_endpoint}",
-        f"--cluster-provider={asked.provider}",
-        f"--cluster-region={asked.region}",
-        f"--cluster-zones={','.join(asked.zones)}",
-        f"--controllers={'*' if asked.rotation else '*,-certRotation'}",
-        f"--proxy-server-address={asked.proxy}",
-        f"--leader-elect-resource-namespace={asked.space}",
-        f"--cluster-namespace={asked.cluster_space}",
+        f"--cluster-name={registration.cluster}",
+        f"--cluster-api-endpoint={registration.api_endpoint}",
+        f"--cluster-provider={registration.provider}",
+        f"--cluster-region={registration.region}",
+        f"--cluster-zones={','.join(registration.zones)}",
+        f"--controllers={'*' if registration.rotation else '*,-certRotation'}",
+        f"--proxy-server-address={registration.proxy}",
+        f"--leader-elect-resource-namespace={registration.space}",
+        f"--cluster-namespace={registration.cluster_space}",
         "--cluster-status-update-frequency=10s",
         "--metrics-bind-address=:8080",
         "--health-probe-bind-address=0.0.0.0:10357",
         "--v=2",
     ]
-    command += ["--enable-tunnel"] if asked.tunnel else []
-    command += [f"--report-secrets={asked.report_secrets}"] if asked.report_secrets else []
+    command += ["--enable-tunnel"] if registration.tunnel else []
+    command += [f"--report-secrets={registration.report_secrets}"] if registration.report_secrets else []
     labels = {"app": AGENT}
     container = {
         "name": AGENT,
-        "image": asked.image,
+        "image": registration.image,
         "imagePullPolicy": "IfNotPresent",
         "command": command,
         "ports": [{"containerPort": 8080, "name": "metrics", "protocol": "TCP"}],
@@ -258,23 +260,23 @@ def deployment(asked: Registration) -> JSONObject:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": AGENT, "namespace": asked.space, "labels": labels},
+        "metadata": {"name": AGENT, "namespace": registration.space, "labels": labels},
         "spec": {
-            "replicas": asked.replicas,
+            "replicas": registration.replicas,
             "selector": {"matchLabels": labels},
-            "template": {"metadata": {"name": AGENT, "namespace": asked.space, "labels": labels}, "spec": pod},
+            "template": {"metadata": {"name": AGENT, "namespace": registration.space, "labels": labels}, "spec": pod},
         },
     }
 
 
-def _described(asked: Registration) -> JSONObject:
+def _described(registration: Registration) -> JSONObject:
     """What the person who registers says about the cluster, as its Cluster would say it."""
     return {
-        "apiEndpoint": asked.api_endpoint,
-        "provider": asked.provider,
-        "proxyURL": asked.proxy,
-        "region": asked.region,
-        "zones": list(asked.zones),
+        "apiEndpoint": registration.api_endpoint,
+        "provider": registration.provider,
+        "proxyURL": registration.proxy,
+        "region": registration.region,
+        "zones": list(registration.zones),
     }
 
 

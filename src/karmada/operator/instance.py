@@ -218,11 +218,11 @@ class Instance:
                     )
         for tree in wanted.store:
             if tree["kind"] == "StatefulSet" and (found := await self._host.workload(tree)) is not None:
-                has, asked = found["spec"].get("replicas", 1), tree["spec"]["replicas"]
-                if has != asked:
+                has, replicas = found["spec"].get("replicas", 1), tree["spec"]["replicas"]
+                if has != replicas:
                     raise Refused(
                         f"spec.components.etcd.local.replicas: {ETCD} has {counted(has, 'member')} and cannot get "
-                        f"{asked} by itself: put it back, or move to another instance by a snapshot"
+                        f"{replicas} by itself: put it back, or move to another instance by a snapshot"
                     )
 
 

@@ -91,10 +91,10 @@ def plan(karmada: Karmada, image: str) -> Plan:
 
 def wanted_leaves(karmada: Karmada, hosts: Sequence[str], server: str) -> list[Leaf]:
     """All certificates that an instance may need; `server` is where administrators reach it, if not inside."""
-    names, said = Names(karmada.metadata.name), server_of(karmada)
+    names, settings = Names(karmada.metadata.name), server_of(karmada)
     etcd = etcd_of(karmada)
     members = _members(names, parts_of(karmada))
-    found = leaves(karmada.metadata.namespace, domain_of(karmada), members, [*said.cert_sans, *hosts], names)
+    found = leaves(karmada.metadata.namespace, domain_of(karmada), members, [*settings.cert_sans, *hosts], names)
     if etcd is None:
         found = [leaf for leaf in found if leaf.authority != ISSUER_OF_ETCD]
     components = karmada.spec.components
@@ -109,15 +109,15 @@ def wanted_leaves(karmada: Karmada, hosts: Sequence[str], server: str) -> list[L
 
 def _engine(karmada: Karmada, names: Names, prefix: str, image: str, parts: Mapping[str, Part]) -> list[JSONObject]:
     """Kubernetes' own API server and etcd, as the chart has them."""
-    usual, said, space = default_values(), server_of(karmada), karmada.metadata.namespace
+    usual, server, space = default_values(), server_of(karmada), karmada.metadata.namespace
     given = {
         "imageRegistry": prefix,
         "image": image,
         "clusterDomain": domain_of(karmada),
         "etcd": {"members": _members(names, parts) or ["none"]},
         "apiserver": {
-            "serviceType": said.service_type or "ClusterIP",
-            "serviceClusterIPRange": said.service_subnet or SUBNET,
+            "serviceType": server.service_type or "ClusterIP",
+            "serviceClusterIPRange": server.service_subnet or SUBNET,
         },
         "networkPolicies": True,
         "components": {name: {"enabled": name in parts} for name in usual["components"]},
@@ -156,12 +156,12 @@ def _group(part: str) -> str:
 
 
 def _set_service(tree: JSONObject, karmada: Karmada) -> None:
-    said = server_of(karmada)
-    tree["spec"]["type"] = said.service_type or "ClusterIP"
-    if said.service_annotations:
-        tree["metadata"]["annotations"] = dict(said.service_annotations)
-    if said.load_balancer_class and said.service_type == "LoadBalancer":
-        tree["spec"]["loadBalancerClass"] = said.load_balancer_class
+    server = server_of(karmada)
+    tree["spec"]["type"] = server.service_type or "ClusterIP"
+    if server.service_annotations:
+        tree["metadata"]["annotations"] = dict(server.service_annotations)
+    if server.load_balancer_class and server.service_type == "LoadBalancer":
+        tree["spec"]["loadBalancerClass"] = server.load_balancer_class
 
 
 def _use_external_etcd(karmada: Karmada, workloads: Sequence[JSONObject]) -> None:

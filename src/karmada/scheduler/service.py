@@ -41,7 +41,7 @@ from karmada.scheduler.peers import PeerIndex
 from karmada.scheduler.queue import SchedulingQueue
 from karmada.scheduler.spec_checks import complaint, has_negative
 from karmada.scheduler.status_events import OutcomeReporter
-from karmada.scheduler.writing import Said, Writer, with_clusters
+from karmada.scheduler.writing import Writer, WrittenStatus, with_clusters
 
 log = logging.getLogger(__name__)
 
@@ -387,7 +387,7 @@ class Scheduler:
             self.metrics.whole.observe(self._clock.monotonic() - started, result, kind)
         return ended
 
-    def _wrote(self, key: BindingKey, before: Binding, result: Binding, reported: Said | None) -> None:
+    def _wrote(self, key: BindingKey, before: Binding, result: Binding, reported: WrittenStatus | None) -> None:
         """Note which events need no look, where nothing that is kept depends on what was written."""
         placement = result.spec.placement
         if reported is None or not reported.alone or self._peers is not None or self._assumed is not None:

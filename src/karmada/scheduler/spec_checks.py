@@ -16,8 +16,8 @@ from karmada.webhook.placement import validate_placement
 def has_negative(spec: ResourceBindingSpec) -> bool:
     """Whether amounts are below nothing, which arithmetic would take for nothing."""
     needs = spec.replica_requirements
-    asked = needs.resource_request.values() if needs is not None else ()
-    return spec.replicas < 0 or any(str(value).startswith("-") for value in asked)
+    requested = needs.resource_request.values() if needs is not None else ()
+    return spec.replicas < 0 or any(str(value).startswith("-") for value in requested)
 
 
 def complaint(spec: ResourceBindingSpec, clusters: Container[str]) -> str:

@@ -14,7 +14,7 @@ from karmada.scheduler.core.rendering import event_message
 from karmada.scheduler.core.request import Binding
 from karmada.scheduler.core.trigger import Need
 from karmada.scheduler.spec_checks import complaint
-from karmada.scheduler.writing import SUCCESS, Said, Verdict, Writer, verdict_of, with_condition
+from karmada.scheduler.writing import SUCCESS, Verdict, Writer, WrittenStatus, verdict_of, with_condition
 
 
 class OutcomeReporter:
@@ -31,7 +31,9 @@ class OutcomeReporter:
         self._clock = clock
         self._clusters = clusters
 
-    async def concluded(self, binding: Binding, decision: Decision, reason: Need, disturbed: bool) -> Said | None:
+    async def concluded(
+        self, binding: Binding, decision: Decision, reason: Need, disturbed: bool
+    ) -> WrittenStatus | None:
         """Report a decision; what was written for it, if anything.
 
         `disturbed` says that a cluster's change was the cause: then the time of the attempt is written even if nothing
@@ -61,8 +63,8 @@ class OutcomeReporter:
         Clusters without a condition were written by an attempt that was cut short: its report is made up for.
         """
         generation = binding.metadata.generation
-        said = any(condition.type == conditions.SCHEDULED for condition in binding.status.conditions)
-        if binding.spec.clusters and not said:
+        reported = any(condition.type == conditions.SCHEDULED for condition in binding.status.conditions)
+        if binding.spec.clusters and not reported:
             now = self._clock.now()
             observed = {"scheduler_observed_generation": generation, "last_scheduled_time": rfc3339(now)}
             await self._writer.status(binding, SUCCESS, now, **observed)

@@ -40,7 +40,7 @@ def verdict_of(decision: Decision) -> Verdict:
     return Verdict(placed, decision.outcome.REASON, condition_message(decision))
 
 
-class Said(NamedTuple):
+class WrittenStatus(NamedTuple):
     """A status that was written."""
 
     revision: str
@@ -67,7 +67,7 @@ class Writer:
         outcome = await self._commit(seen, wanted)
         return None if isinstance(outcome, Absent) else (outcome.value, made[-1])
 
-    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> Said | None:
+    async def status(self, seen: Binding, verdict: Verdict, now: float, **changes: Any) -> WrittenStatus | None:
         """Write the condition and other parts of the status; None if there was nothing to write."""
         alone = True
 
@@ -79,7 +79,7 @@ class Writer:
             return msgspec.structs.replace(current, status=status)
 
         outcome = await self._commit(seen, wanted)
-        return Said(outcome.resource_version, alone) if isinstance(outcome, Written) else None
+        return WrittenStatus(outcome.resource_version, alone) if isinstance(outcome, Written) else None
 
     async def observed(self, seen: Binding) -> None:
         """Note that nothing had to be decided about this generation."""

@@ -77,8 +77,8 @@ class MemberAccess:
         allowed = bool((answer.get("status") or {}).get("allowed"))
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        asked = (cluster, user.name, user.groups, verb, type_, namespace, name, subresource)
-        self._known[asked] = (allowed, now + BELIEVED)
+        key = (cluster, user.name, user.groups, verb, type_, namespace, name, subresource)
+        self._known[key] = (allowed, now + BELIEVED)
         return allowed
 
     async def readable(
@@ -91,11 +91,11 @@ class MemberAccess:
         namespaces: Iterable[str],
     ) -> frozenset[str]:
         """Those of some namespaces that a user may read in, where not all may be read."""
-        asked = sorted(set(namespaces))[:NAMESPACES]
+        checked = sorted(set(namespaces))[:NAMESPACES]
         answers = await asyncio.gather(
-            *(self.allows(cluster, client, user, verb, type_, namespace) for namespace in asked)
+            *(self.allows(cluster, client, user, verb, type_, namespace) for namespace in checked)
         )
-        return frozenset(namespace for namespace, allowed in zip(asked, answers, strict=True) if allowed)
+        return frozenset(namespace for namespace, allowed in zip(checked, answers, strict=True) if allowed)
 
 
 def within(namespaces: frozenset[str], match: Match | None) -> Match:

@@ -25,7 +25,7 @@ from karmada.search.names import GROUP, PROXY, PROXYING, TEMPLATES, VERSION
 from karmada.search.routes import Answerer, Route, route
 from karmada.search.sources import Ask, Finder, SourceFinder
 from karmada.search.templates_view import TemplatesView
-from karmada.search.view import Asked, asked, renamed
+from karmada.search.view import MemberRead, member_read, renamed
 
 ToCluster = Callable[[Cluster, HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
 """Passes a request on to a path of a member, as a user."""
@@ -88,13 +88,13 @@ class GlobalProxy:
         view = negotiate(call.http.headers.get("accept", ""), chosen.verb != "get")
         if params.get("pretty") in ("true", "1"):
             view = view._replace(pretty=True)
-        meant = Asked(path.name, params)
+        meant = MemberRead(path.name, params)
         finder: SourceFinder = self._finder
         rewrite: reading.Rewrite | None = None
         if shown is not None:
             await shown.loaded()
             size = _EXPENSIVE * len(params.get("fieldSelector", ""))
-            meant = await offload.run(size, asked, path.name, params)
+            meant = await offload.run(size, member_read, path.name, params)
             finder, rewrite = shown.finder(meant.cluster), shown.rewrite
         inner = Call(chosen.verb, served, call.user, path.namespace, path.name, params=meant.params, view=view)
         inner.warnings, inner.now = call.warnings, call.now

@@ -78,16 +78,16 @@ class _Readable:
     async def among(self, found: list[Found]) -> list[Found]:
         """Those that may be seen."""
         new = [type_ for type_ in dict.fromkeys(each.type for each in found) if type_ not in self._sources]
-        for type_, sources in zip(new, await asyncio.gather(*map(self._asked, new)), strict=True):
+        for type_, sources in zip(new, await asyncio.gather(*map(self._sources_of, new)), strict=True):
             self._sources[type_] = sources
             self._by_cluster |= {(source.mirror.cluster, type_): source for source in sources.found}
         return [each for each in found if self._is_shown(each)]
 
     def warnings(self) -> list[str]:
         """What the user should hear about rows that are missing."""
-        return sorted({said for each in self._sources.values() for said in each.warnings()})
+        return sorted({warning for each in self._sources.values() for warning in each.warnings()})
 
-    async def _asked(self, type_: GroupVersionResource) -> Sources:
+    async def _sources_of(self, type_: GroupVersionResource) -> Sources:
         return await self._finder.sources(Ask(self._user, "list", type_))
 
     def _is_shown(self, found: Found) -> bool:

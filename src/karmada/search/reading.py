@@ -81,8 +81,8 @@ async def _pages(
     begin = Continue.parse(options.continue_)
     if options.continue_ and not begin.cluster:
         raise bad_request("the continue token is not one of this server")
-    asked = ResourceVersions.parse(begin.versions if begin.cluster else options.resource_version)
-    reached = ResourceVersions(asked.versions)
+    requested = ResourceVersions.parse(begin.versions if begin.cluster else options.resource_version)
+    reached = ResourceVersions(requested.versions)
     limit = 0 if options.resource_version == "0" and not options.match else options.limit
     items: list[Item] = []
     size, remaining, after = 0, 0, Continue()
@@ -91,7 +91,7 @@ async def _pages(
         if mirror.cluster < begin.cluster:
             continue
         token = begin.token if mirror.cluster == begin.cluster else ""
-        page = await _page(call, options, source, match, limit - len(items) if limit else 0, token, asked)
+        page = await _page(call, options, source, match, limit - len(items) if limit else 0, token, requested)
         items += page.items
         size += sum(len(item.body) for item in page.items)
         if size > MOST_BYTES:
@@ -121,13 +121,13 @@ async def _page(
     match: Match | None,
     limit: int,
     token: str,
-    asked: ResourceVersions,
+    versions: ResourceVersions,
 ) -> Page:
     mirror, at, after = source.mirror, 0, ""
     if token:
         position = continuation.decode(token)
         after, at = after_of(call, position.after), max(position.revision, 0)
-    elif (version := asked.get(mirror.cluster)) not in ("", "0"):
+    elif (version := versions.get(mirror.cluster)) not in ("", "0"):
         await caught_up(mirror, version)
         at = int(version) if options.match == "Exact" else 0
     try:

@@ -51,12 +51,12 @@ class Sources:
 
     def warnings(self) -> list[str]:
         """What a client should hear about rows that are missing."""
-        said = []
+        texts = []
         if self.silent:
-            said.append(f"no rows of clusters that do not answer: {_names(self.silent)}")
+            texts.append(f"no rows of clusters that do not answer: {_names(self.silent)}")
         if self.refusing:
-            said.append(f"no rows of clusters that you may not read: {_names(self.refusing)}")
-        return said
+            texts.append(f"no rows of clusters that you may not read: {_names(self.refusing)}")
+        return texts
 
     def refusal(self, ask: Ask) -> Failure | None:
         """The refusal, where the user may read in no cluster at all."""
@@ -86,11 +86,11 @@ class Finder:
 
     async def sources(self, ask: Ask, mirrors: Sequence[Mirror] | None = None) -> Sources:
         """The members that answer, in the order of their names; no member delays this for long."""
-        asked = self._caches.mirrors(ask.type) if mirrors is None else mirrors
+        chosen = self._caches.mirrors(ask.type) if mirrors is None else mirrors
         outcome = Sources()
-        unknown = [mirror for mirror in asked if not self._is_readable(ask, mirror)]
+        unknown = [mirror for mirror in chosen if not self._is_readable(ask, mirror)]
         answers = dict(zip(unknown, await asyncio.gather(*(self._source(ask, m) for m in unknown)), strict=True))
-        for mirror in asked:
+        for mirror in chosen:
             source = answers[mirror] if mirror in answers else Source(mirror)
             if isinstance(source, Source):
                 outcome.found.append(source)

@@ -98,7 +98,7 @@ def _show_owner(
         owner["uid"] = uid
 
 
-class Asked(NamedTuple):
+class MemberRead(NamedTuple):
     """A read of the view as the members know it."""
 
     name: str
@@ -107,9 +107,9 @@ class Asked(NamedTuple):
     """The only cluster that can have what is asked for; None for all, empty where none can."""
 
 
-def asked(name: str, params: Mapping[str, str]) -> Asked:
+def member_read(name: str, params: Mapping[str, str]) -> MemberRead:
     """Translate the name in a path and those in a field selector; both mean one cluster."""
-    meant = Asked(name, params)
+    meant = MemberRead(name, params)
     if name:
         found = split(name)
         meant = _within(meant._replace(name=found.name if found else name), found)
@@ -122,7 +122,7 @@ def asked(name: str, params: Mapping[str, str]) -> Asked:
     return meant
 
 
-def _selected(meant: Asked, text: str) -> Asked:
+def _selected(meant: MemberRead, text: str) -> MemberRead:
     try:
         terms = field_selector.parse(text).terms
     except field_selector.FieldSelectorError:
@@ -139,7 +139,7 @@ def _selected(meant: Asked, text: str) -> Asked:
     return meant._replace(params={**meant.params, "fieldSelector": str(field_selector.Selector(tuple(translated)))})
 
 
-def _within(meant: Asked, found: InCluster | None) -> Asked:
+def _within(meant: MemberRead, found: InCluster | None) -> MemberRead:
     """Narrowed to the cluster of a name as well; two clusters have nothing in common."""
     cluster = found.cluster if found else ""
     return meant._replace(cluster=cluster if meant.cluster in (None, cluster) else "")

@@ -50,17 +50,17 @@ async def watch(
     """Open a watch; refusals come before any event."""
     options = list_options(dict(call.params), watch=True)
     selection = await select(call.served, options.label_selector, options.field_selector)
-    asked = ResourceVersions.parse(options.resource_version)
+    begin = ResourceVersions.parse(options.resource_version)
     sources = await finder.sources(ask)
     refusal = sources.refusal(ask)
     if refusal is not None:
         raise refusal
     known = {source.mirror.cluster for source in sources.found}
-    for cluster, version in (asked.versions or {}).items():
+    for cluster, version in (begin.versions or {}).items():
         if version and cluster not in known:
             raise gone(f"too old resource version: cluster {cluster} is no longer part of the answer")
     call.warnings += sources.warnings()
-    merged = _Merged(finder, caches, call, ask, options, selection, asked, rewrite)
+    merged = _Merged(finder, caches, call, ask, options, selection, begin, rewrite)
     try:
         for source in sources.found:
             await merged.add(source)
@@ -81,7 +81,7 @@ class _Merged:
         ask: Ask,
         options: ListOptions,
         selection: Selection,
-        asked: ResourceVersions,
+        begin: ResourceVersions,
         rewrite: Rewrite | None = None,
     ) -> None:
         self._finder = finder
@@ -89,11 +89,11 @@ class _Merged:
         self._ask = ask
         self._options = options
         self._selection = selection
-        self._asked = asked
+        self._begin = begin
         self._rewrite = rewrite
         initial = options.send_initial_events
-        self._initial = initial if initial is not None else not (asked.versions or {})
-        self._versions = ResourceVersions(asked.versions)
+        self._initial = initial if initial is not None else not (begin.versions or {})
+        self._versions = ResourceVersions(begin.versions)
         self._queue: asyncio.Queue[tuple[str, list[StoreEvent]] | Failure | None] = asyncio.Queue(QUEUE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._watchers: set[Watcher] = set()
@@ -118,7 +118,7 @@ class _Merged:
         before = self._pumps.get(mirror.cluster)
         if before is not None:
             await asyncio.wait([before])
-        version = self._asked.get(mirror.cluster) if not joined else ""
+        version = self._begin.get(mirror.cluster) if not joined else ""
         fresh = joined or self._initial or version in ("", "0")
         if not fresh:
             await caught_up(mirror, version)

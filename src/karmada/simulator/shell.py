@@ -186,11 +186,11 @@ def _without_redirection(words: list[str]) -> tuple[list[str], bool]:
 def _one(words: list[str], around: Surroundings, outcome: Outcome) -> int:
     name = words[0].rsplit("/", 1)[-1]
     if name in NETWORK_COMMANDS and around.web is not None:
-        said = NETWORK_COMMANDS[name](words[1:], around.web, around.stdin)
-        outcome.output += said.output
-        outcome.errors += said.errors
-        outcome.seconds += said.seconds
-        return said.code
+        result = NETWORK_COMMANDS[name](words[1:], around.web, around.stdin)
+        outcome.output += result.output
+        outcome.errors += result.errors
+        outcome.seconds += result.seconds
+        return result.code
     command = _COMMANDS.get(name)
     if command is None:
         outcome.errors += f"sh: {words[0]}: not found\n"
@@ -315,7 +315,7 @@ def _test(words: list[str], around: Surroundings, outcome: Outcome) -> int:
     return 0 if holds else 1
 
 
-def _says(text: str, code: int = 0) -> Command:
+def _prints(text: str, code: int = 0) -> Command:
     def command(words: list[str], around: Surroundings, outcome: Outcome) -> int:
         outcome.output += text
         return code
@@ -334,14 +334,14 @@ _COMMANDS: dict[str, Command] = {
     "sleep": _sleep,
     "exit": _exit,
     "tail": _tail,
-    "true": _says(""),
-    ":": _says(""),
-    "false": _says("", 1),
-    "pwd": _says("/\n"),
-    "whoami": _says("root\n"),
-    "id": _says("uid=0(root) gid=0(root) groups=0(root)\n"),
-    "uname": _says("Linux\n"),
-    "set": _says(""),
+    "true": _prints(""),
+    ":": _prints(""),
+    "false": _prints("", 1),
+    "pwd": _prints("/\n"),
+    "whoami": _prints("root\n"),
+    "id": _prints("uid=0(root) gid=0(root) groups=0(root)\n"),
+    "uname": _prints("Linux\n"),
+    "set": _prints(""),
     "test": _test,
     "[": _test,
 }

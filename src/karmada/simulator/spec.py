@@ -143,8 +143,8 @@ def network_of(member: MemberSpec) -> Network | None:
 
 def network_annotations(member: MemberSpec) -> dict[str, str]:
     """The same as annotations of its Cluster."""
-    said = {annotations.NETWORKS: ",".join(member.networks), annotations.POD_CIDRS: member.pod_cidr}
-    return {key: value for key, value in said.items() if value}
+    declared = {annotations.NETWORKS: ",".join(member.networks), annotations.POD_CIDRS: member.pod_cidr}
+    return {key: value for key, value in declared.items() if value}
 
 
 def load(source: str | Path) -> FleetSpec:

@@ -69,7 +69,7 @@ class Child:
         self._arguments = list(arguments)
         self._log = LogFile(log)
         self._listener: asyncio.Task[None] | None = None
-        self._said = b""
+        self._output = b""
         """The end of what the present process said: its log also has what others said, and reports about it."""
         self._on_restart = restarted
         self._back = asyncio.Event()
@@ -162,9 +162,9 @@ class Child:
 
     async def _listen(self, output: asyncio.StreamReader | None) -> None:
         """Keep what the process prints, until it prints no more."""
-        self._said = b""
+        self._output = b""
         while output is not None and (piece := await output.read(1 << 16)):
-            self._said = (self._said + piece)[-LAST_BYTES:]
+            self._output = (self._output + piece)[-LAST_BYTES:]
             self._log.write(piece)
 
     async def _watch(self) -> None:
@@ -201,9 +201,9 @@ class Child:
         """The end of what a process said before it died by itself."""
         if self._listener is not None:
             await asyncio.wait([self._listener])
-        text = self._said.decode(errors="replace")
-        said = [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
-        return "; its last lines:" + "".join(f"\n  {line}" for line in said) if said else ""
+        text = self._output.decode(errors="replace")
+        lines = [line for line in text.splitlines() if line.strip()][-LAST_LINES:]
+        return "; its last lines:" + "".join(f"\n  {line}" for line in lines) if lines else ""
 
     async def _announce(self, ready: Ready) -> None:
         """Say that the child is back; what fails in that is tried again for as long as the child lives."""
@@ -241,9 +241,9 @@ def _pause(attempt: int) -> float:
 
 def _reason(log: LogFile) -> str:
     """Why a process ended, in one line if it gave one: `error: ...`, or an exception of ours or of the system."""
-    said = log.tail()
-    reason = _REASON.match(said.rpartition("\n")[2])
-    return f"{reason.group(1)} (more in {log.path})" if reason else f"the end of {log.path}:\n{said}"
+    tail = log.tail()
+    reason = _REASON.match(tail.rpartition("\n")[2])
+    return f"{reason.group(1)} (more in {log.path})" if reason else f"the end of {log.path}:\n{tail}"
 
 
 async def _read_line(descriptor: int) -> bytes:

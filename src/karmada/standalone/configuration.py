@@ -22,13 +22,13 @@ class ConfigurationPage:
     def __init__(
         self, gates: FeatureGates, flags: dict[str, bool], idle: Mapping[tuple[str, str], str], read_only: str = ""
     ) -> None:
-        said = {
+        page = {
             "version": VERSION,
             "featureGates": dict(gates.items()),
             "flags": flags,
             "idleKinds": {f"{plural}.{group}": reason for (group, plural), reason in idle.items()},
         }
-        self._said = orjson.dumps(said | ({"readOnly": read_only} if read_only else {}))
+        self._page = orjson.dumps(page | ({"readOnly": read_only} if read_only else {}))
 
     def about(self, path: str) -> Attributes | None:
         """The clusters."""
@@ -38,4 +38,4 @@ class ConfigurationPage:
 
     async def answer(self, path: str) -> Answer:
         """Gates and flags."""
-        return Answer(200, self._said)
+        return Answer(200, self._page)

@@ -29,8 +29,8 @@ from karmada.controllers.idle_kinds import idle_kinds
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.selection import Selection
 from karmada.controllers.taint_manager import TaintManagerOptions
-from karmada.dashboard.sealed import SessionFiles
 from karmada.dashboard.server import Dashboard
+from karmada.dashboard.session_files import SessionFiles
 from karmada.descheduler import service as descheduling
 from karmada.descheduler.service import Descheduler
 from karmada.install.control_plane import install
@@ -242,8 +242,8 @@ class ControlPlane:
         scheduling = SchedulerOptions(settings=Settings(options.gates), tracer=self._tracer(SCHEDULER))
         client, informers, recorder = self._beside(SCHEDULER, scheduling.name)
         self._estimates = MemberEstimates(self.members, informers.of(Cluster), self.supervisor, options.gates, clock)
-        asked = self._estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
-        scheduler = Scheduler(client, informers, recorder, scheduling, clock, asked)
+        estimator = self._estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
+        scheduler = Scheduler(client, informers, recorder, scheduling, clock, estimator)
         if options.decisions is not None:
             kept = DecisionStore(options.decisions, scheduler.decisions, clock)
             kept.load()

@@ -79,9 +79,9 @@ class EmbeddedUpstream:
     def _requester(self, headers: Mapping[str, str], certificate: bytes | None) -> UserInfo | None:
         """Who asks, by their own credentials only: whatever else the headers claim is not looked at."""
         given = {name: headers[name] for name in _CREDENTIALS if name in headers}
-        asked = HttpRequest("GET", "/", "", given, b"", HERE, certificate)
+        request = HttpRequest("GET", "/", "", given, b"", HERE, certificate)
         try:
-            user = self._server.identity.requester_of(asked)
+            user = self._server.identity.requester_of(request)
         except Failure:
             raise Unauthorized("the credential is not good: it is unknown, has expired or was revoked") from None
         return None if user.name == ANONYMOUS.name else user

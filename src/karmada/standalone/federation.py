@@ -190,8 +190,8 @@ class Federation:
         """Run the agent of a member, as an operator would beside it: with an agent's own certificate."""
         layout = self.options.layout
         access = await self._agent_access(hub, name)
-        said = {"provider": facts.get("provider"), "region": facts.get("region")}
-        said["zones"] = ",".join(facts.get("zones") or ())
+        labels = {"provider": facts.get("provider"), "region": facts.get("region")}
+        labels["zones"] = ",".join(facts.get("zones") or ())
         agent = Child(
             f"agent of {name}",
             [
@@ -207,7 +207,7 @@ class Federation:
                 *flags_among("--feature-gates", self.options.control_flags),
                 *flags_among("--tracing-endpoint", self.options.control_flags),
                 *self._logging(),
-                *(f"--cluster-{key}={value}" for key, value in said.items() if value),
+                *(f"--cluster-{key}={value}" for key, value in labels.items() if value),
             ],
             layout.log(f"agent-{name}"),
             reports=False,
@@ -266,8 +266,8 @@ class Federation:
         await token.create(hub, made, ttl=AGENT_TOKEN_SECONDS, grant=grant)
         try:
             pins = [token.pin(target.authority.read())]
-            asked = Registration(target.server, str(made), name, pins=pins, rotation=False)
-            write_file(path, await agent_access(asked), 0o600)
+            registration = Registration(target.server, str(made), name, pins=pins, rotation=False)
+            write_file(path, await agent_access(registration), 0o600)
         except Refused as error:
             raise ChildFailed(f"the agent of {name} cannot register: {error}") from error
         finally:
@@ -281,9 +281,9 @@ class Federation:
                 await hub.resource(CLUSTERS).patch(name, {"spec": {"apiEndpoint": target.server}})
             return
         member = Client(HttpTransport(target))
-        said = {key: facts.get(key, "") for key in ("provider", "region")}
+        labels = {key: facts.get(key, "") for key in ("provider", "region")}
         try:
-            await join(member, hub, describe(name, target, zones=",".join(facts.get("zones") or ()), **said))
+            await join(member, hub, describe(name, target, zones=",".join(facts.get("zones") or ()), **labels))
         except (ApiError, Refused) as error:
             raise ChildFailed(f"{name} cannot join: {error}") from error
         finally:

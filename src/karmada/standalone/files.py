@@ -93,7 +93,7 @@ def _follow(read: dict[Path, int]) -> None:
 def version(flags: argparse.Namespace) -> int:
     """Print the version of this program, or check those of all components."""
     if flags.check:
-        from karmada.standalone.skews import check
+        from karmada.standalone.version_check import check
 
         return check(flags)
     from karmada import __version__

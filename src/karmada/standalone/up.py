@@ -184,18 +184,18 @@ def _detached(flags: argparse.Namespace) -> int:
     with Reporter(sys.stderr) as reporter:
         printed = 0
         while True:
-            ended, said = child.poll() is not None, log.read_text().splitlines()
-            if any("The federation is ready" in line for line in said):
+            ended, lines = child.poll() is not None, log.read_text().splitlines()
+            if any("The federation is ready" in line for line in lines):
                 break
-            for line in said[printed:]:
+            for line in lines[printed:]:
                 if line.startswith("  "):
                     reporter.step(line.strip())
-            printed = len(said)
+            printed = len(lines)
             if ended:
                 reporter.close()
                 return _fail(f"the federation did not start:\n{tail_of(log)}")
             time.sleep(0.05)
-    for line in said:
+    for line in lines:
         if line.startswith(READ_ONLY):
             print(line)
         elif " was not started: " in line:

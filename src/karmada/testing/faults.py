@@ -98,7 +98,7 @@ class FaultyTransport:
             with contextlib.suppress(ApiError):
                 await self._inner.send(_copied(request))
         answer = await self._inner.send(request)
-        await self._hear()
+        await self._receive()
         await self._travel(faults)
         return answer
 
@@ -107,7 +107,7 @@ class FaultyTransport:
         """Pass a watch on; it may break later."""
         faults = self._faults()
         await self._travel(faults)
-        await self._hear()
+        await self._receive()
         self._refuse(faults, request)
         if "sendInitialEvents" in request.params:
             if self._happens(faults.no_streaming):
@@ -121,7 +121,7 @@ class FaultyTransport:
         async for batch in stream:
             faults = self._faults()
             await self._travel(faults)
-            await self._hear()
+            await self._receive()
             if self._happens(faults.watch_cut):
                 if self._random.random() < 0.5:
                     return
@@ -134,7 +134,7 @@ class FaultyTransport:
         """Pass a page request on, or not."""
         await self._travel(self._faults())
         answer = await self._inner.raw(method, path, body, accept)
-        await self._hear()
+        await self._receive()
         return answer
 
     async def close(self) -> None:
@@ -152,7 +152,7 @@ class FaultyTransport:
             await asyncio.sleep(1.0)
             raise Unavailable("no route to the server (injected)")
 
-    async def _hear(self) -> None:
+    async def _receive(self) -> None:
         if self.deaf:
             await asyncio.sleep(1.0)
             raise Unavailable("no answer from the server (injected)")
@@ -183,7 +183,7 @@ class FaultyTransport:
         if old is not None and _is_load(request) and self._happens(faults.stale_list):
             return old
         answer = await self._inner.send(request)
-        await self._hear()
+        await self._receive()
         self._lists[key] = answer
         return answer
 

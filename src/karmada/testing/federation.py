@@ -151,7 +151,7 @@ class Federation:
         self._spec = spec
         self._options = options or ControlPlaneOptions(options=Options(PROBING))
         self._stack = AsyncExitStack()
-        self._asked: tuple[str, str, str, str] | None = None
+        self._subject: tuple[str, str, str, str] | None = None
         """The object that a test asked about last: kind, name, namespace, apiVersion."""
         self._fleet_clients: Mapping[str, Client] = {}
         self.members: Mapping[str, FederationMember] = {}
@@ -231,12 +231,12 @@ class Federation:
 
     async def get(self, kind: str, name: str, namespace: str = "default", api_version: str = "apps/v1") -> JSONObject:
         """Read an object of the control plane; raises NotFound."""
-        self._asked = (kind, name, namespace, api_version)
+        self._subject = (kind, name, namespace, api_version)
         return await _get(self.hub, api_version, kind, name, namespace)
 
     async def placement(self, kind: str, name: str, namespace: str = "default") -> dict[str, int]:
         """Where an object was scheduled, and with how many replicas; empty until it was."""
-        self._asked = (kind, name, namespace, _USUAL.get(kind, "apps/v1"))
+        self._subject = (kind, name, namespace, _USUAL.get(kind, "apps/v1"))
         binding = await self.hub.resource(BINDINGS).get(binding_name(kind, name), namespace)
         return {share["name"]: share.get("replicas", 0) for share in binding["spec"].get("clusters") or ()}
 
@@ -261,11 +261,11 @@ class Federation:
 
     async def _reason(self) -> str:
         """Why the object that was asked about last is not where it should be, for whoever waited in vain."""
-        if self._asked is None:
+        if self._subject is None:
             return ""
         with suppress(ApiError, ExplainError, UnknownKind, TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                return f"\n\n{await self.why(*self._asked)}"
+                return f"\n\n{await self.why(*self._subject)}"
         return ""
 
     async def _all_ready(self) -> bool:
@@ -297,12 +297,12 @@ async def _get(client: Client, api_version: str, kind: str, name: str, namespace
 
 def _cluster(member: Member) -> JSONObject:
     spec = member.spec
-    said = {"provider": spec.provider, "region": spec.region, "zones": list(spec.zones)}
+    fields = {"provider": spec.provider, "region": spec.region, "zones": list(spec.zones)}
     return {
         "apiVersion": "cluster.karmada.io/v1alpha1",
         "kind": "Cluster",
         "metadata": {"name": member.name, "labels": dict(spec.labels), "annotations": network_annotations(spec)},
-        "spec": {"syncMode": "Push"} | {key: value for key, value in said.items() if value},
+        "spec": {"syncMode": "Push"} | {key: value for key, value in fields.items() if value},
     }
 
 

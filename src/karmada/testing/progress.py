@@ -41,9 +41,9 @@ def progress_of(folder: Path, run: str, fresh: bool = False) -> Progress:
 
 def commit() -> str | None:
     """What is explored: seeds that were done on another commit say nothing about this one. None if it is no commit."""
-    asked = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40"]
     try:
-        ran = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+        ran = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     found = ran.stdout.strip()

@@ -59,17 +59,23 @@ class Recorder:
         self._users = frozenset(map(user_of, COMPONENTS))
         self._names = {(right.resource, right.name) for right in granted() if right.name}
 
-    def __call__(self, user: UserInfo, asked: Attributes, allowed: bool) -> None:
+    def __call__(self, user: UserInfo, attributes: Attributes, allowed: bool) -> None:
         """A decision was made."""
         if self.is_paused or user.name not in self._users:
             return
-        resource = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource or asked.path
+        resource = (
+            f"{attributes.resource}/{attributes.subresource}"
+            if attributes.subresource
+            else attributes.resource or attributes.path
+        )
         if not allowed:
-            self._refused.append(Right(user.name, asked.verb, asked.group, resource, asked.namespace, asked.name))
-        elif asked.resource:
-            space = asked.namespace if not asked.namespace or asked.namespace in OWN_SPACES else ANY
-            name = asked.name if (resource, asked.name) in self._names else ""
-            self.used.add(Right(user.name, asked.verb, asked.group, resource, space, name))
+            self._refused.append(
+                Right(user.name, attributes.verb, attributes.group, resource, attributes.namespace, attributes.name)
+            )
+        elif attributes.resource:
+            space = attributes.namespace if not attributes.namespace or attributes.namespace in OWN_SPACES else ANY
+            name = attributes.name if (resource, attributes.name) in self._names else ""
+            self.used.add(Right(user.name, attributes.verb, attributes.group, resource, space, name))
 
     def take_refused(self) -> list[Right]:
         """What components were refused since this was last asked, each thing once."""

@@ -137,7 +137,7 @@ def main(arguments: list[str], seeds: Path = SEEDS) -> int:
 
 
 def _run(name: str, first: int, count: int, workers: int, progress: Progress, seeds: Path) -> None:
-    started, before, said = time.monotonic(), progress.seconds, time.monotonic()
+    started, before, printed = time.monotonic(), progress.seconds, time.monotonic()
     for size, found in soak(name, first + progress.done, count - progress.done, workers):
         for failure in found:
             _say(failure.story)
@@ -146,8 +146,8 @@ def _run(name: str, first: int, count: int, workers: int, progress: Progress, se
                 _say(f"  kept in {seeds.name}")
         now = time.monotonic()
         progress.advance(size, len(found), before + now - started)
-        if now - said >= REPORT:
-            said = now
+        if now - printed >= REPORT:
+            printed = now
             rate = progress.done / max(progress.seconds, 0.001)
             _say(f"{name}: {progress.done} of {count} seeds, {progress.broken} broken, {rate:.1f} seeds/s")
 

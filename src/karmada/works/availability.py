@@ -81,13 +81,13 @@ def _condition(before: Iterable[JSONObject], type_: str, status: str, reason: st
     """A condition; its times stay as long as what they are about does."""
     old = next((one for one in before if one.get("type") == type_), {})
     moved = old.get("lastTransitionTime") if old.get("status") == status else None
-    said = old.get("lastUpdateTime") if old.get("reason") == reason else None
+    since = old.get("lastUpdateTime") if old.get("reason") == reason else None
     return {
         "type": type_,
         "status": status,
         "reason": reason,
         "message": _MESSAGES[reason],
-        "lastUpdateTime": said or now,
+        "lastUpdateTime": since or now,
         "lastTransitionTime": moved or now,
     }
 

@@ -46,7 +46,7 @@ def copies_of(spec: ResourceBindingSpec, works: Iterable[Work], facts: Facts) ->
     for work in works:
         if work.metadata.deletion_timestamp is None:
             cluster = names.cluster_of_execution_space(work.metadata.namespace)
-            replicas = _asked(work) if counts_replicas(spec) else None
+            replicas = _requested(work) if counts_replicas(spec) else None
             share = replicas if replicas is not None else share_of(spec, shares.get(cluster))
             at_stake = min(share, _reported(spec, work, share, facts)) if facts.is_ready(cluster) is not None else 0
             is_known = facts.is_ready(cluster) and is_applied(work)
@@ -64,7 +64,7 @@ def share_of(spec: ResourceBindingSpec, target: TargetCluster | None) -> int:
     return target.replicas if target is not None and counts_replicas(spec) else 1
 
 
-def _asked(work: Work) -> int | None:
+def _requested(work: Work) -> int | None:
     if not work.spec.workload.manifests:
         return None
     replicas = (manifest_of(work).get("spec") or {}).get("replicas")

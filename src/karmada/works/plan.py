@@ -43,9 +43,9 @@ def plan(spec: ResourceBindingSpec, works: Iterable[Work], name: str, facts: Fac
         return Plan(unwanted, write, _purging(spec, own))
     purging = _purging(spec, own) if purges_directly(spec.failover) else set()
     purged = {names.execution_space(cluster) for cluster in purging}
-    asked = [work for work in unwanted if work.metadata.namespace in purged]
+    purged_works = [work for work in unwanted if work.metadata.namespace in purged]
     judged = limited(spec, works, [work for work in unwanted if work.metadata.namespace not in purged], facts)
-    return Plan([*asked, *judged.delete], _allowed(write, own, judged), purging, judged.waiting)
+    return Plan([*purged_works, *judged.delete], _allowed(write, own, judged), purging, judged.waiting)
 
 
 def _purging(spec: ResourceBindingSpec, own: dict[str, Work]) -> set[str]:

@@ -15,9 +15,9 @@ def answer(version: str, **response: object) -> bytes:
     return orjson.dumps(body)
 
 
-@pytest.mark.parametrize(("said", "code"), [(None, 400), (200, 400), (399, 400), (418, 418)])
-def test_a_refusal_is_never_answered_with_success(said, code):
-    status = {"message": "no"} | ({"code": said} if said else {})
+@pytest.mark.parametrize(("expected", "code"), [(None, 400), (200, 400), (399, 400), (418, 418)])
+def test_a_refusal_is_never_answered_with_success(expected, code):
+    status = {"message": "no"} | ({"code": expected} if expected else {})
     assert denied("h", Verdict(False, status, [], [], {})).code == code
 
 

@@ -19,13 +19,13 @@ class Hooks:
     """Answers instead of the network; remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked = []
+        self.requests = []
         self.answers = {}
 
     async def request(self, method, target, headers, body, timeout):
         path = target.path.partition("?")[0]
         review = orjson.loads(body)
-        self.asked.append((path, review["request"]))
+        self.requests.append((path, review["request"]))
         response = self.answers[path](review["request"])
         if isinstance(response, Exception):
             raise response
@@ -81,7 +81,7 @@ async def test_a_mutating_webhook_changes_the_object(api, hooks):
     await register(api, "mutating", "add")
     created = await api.create("configmaps", configmap("a", k="v"))
     assert created["metadata"]["labels"] == {"by": "hook"}
-    request = hooks.asked[0][1]
+    request = hooks.requests[0][1]
     assert (request["operation"], request["name"], request["namespace"]) == ("CREATE", "a", "default")
     assert "uid" not in request["object"]["metadata"]
 
@@ -113,7 +113,7 @@ async def test_other_kinds_and_exempt_namespaces_are_not_asked_about(api, hooks)
     await register(api, "validating", "never", namespaceSelector=selector)
     await api.create("configmaps", configmap("a"))
     await api.create("namespaces", {"metadata": {"name": "n"}})
-    assert hooks.asked == []
+    assert hooks.requests == []
 
 
 async def test_match_conditions_excuse_a_webhook(api, hooks):
@@ -130,7 +130,7 @@ async def test_an_earlier_webhook_is_asked_again_when_a_later_one_changed_someth
     hooks.answers["/second"] = patching([{"op": "add", "path": "/data/x", "value": "1"}])
     await register(api, "mutating", "first", "second", reinvocationPolicy="IfNeeded")
     await api.create("configmaps", configmap("a", k="v"))
-    assert [path for path, _ in hooks.asked] == ["/first", "/second", "/first"]
+    assert [path for path, _ in hooks.requests] == ["/first", "/second", "/first"]
 
 
 async def test_warnings_reach_the_caller_s_answer_only_over_http_and_never_fail(api, hooks):

@@ -100,8 +100,8 @@ async def head_of(reader: asyncio.StreamReader) -> str:
 
 
 async def test_bytes_are_carried_both_ways_under_the_identity_that_was_authenticated(site: Site) -> None:
-    said = ("Authorization: Bearer x", "X-Remote-User: mallory", "X-Remote-Group: system:nobody", "X-Stream: v4")
-    reader, writer = await site.connect(*SPDY, *said)
+    headers = ("Authorization: Bearer x", "X-Remote-User: mallory", "X-Remote-Group: system:nobody", "X-Stream: v4")
+    reader, writer = await site.connect(*SPDY, *headers)
     writer.write(b"early ")
     head = await head_of(reader)
     assert head.startswith("HTTP/1.1 101 ")
@@ -172,14 +172,16 @@ async def test_a_refusal_of_the_backend_is_the_answer(site: Site) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize("asked", [SPDY, ("Content-Length: 0",)])
-async def test_a_backend_that_switches_to_what_nobody_asked_for_has_failed(site: Site, asked: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("requested", [SPDY, ("Content-Length: 0",)])
+async def test_a_backend_that_switches_to_what_nobody_asked_for_has_failed(
+    site: Site, requested: tuple[str, ...]
+) -> None:
     async def switch(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
         await reader.read()
 
     site.backend.serve = switch
-    reader, writer = await site.connect(*asked)
+    reader, writer = await site.connect(*requested)
     assert (await head_of(reader)).startswith("HTTP/1.1 503 ")
     async with asyncio.timeout(10):
         await site.backend.ended.wait()

@@ -37,7 +37,7 @@ def rule(verbs, groups=("",), resources=(), names=(), urls=()):
 
 
 @pytest.mark.parametrize(
-    ("asked", "allowed"),
+    ("attributes", "allowed"),
     [
         (Attributes("get", resource="configmaps", namespace="ns"), True),
         (Attributes("delete", resource="configmaps", namespace="ns"), False),
@@ -51,7 +51,7 @@ def rule(verbs, groups=("",), resources=(), names=(), urls=()):
         (Attributes("update", "apps", resource="statefulsets", subresource="status", namespace="ns"), True),
     ],
 )
-def test_a_role_allows_what_its_rules_say_in_its_namespace(asked, allowed):
+def test_a_role_allows_what_its_rules_say_in_its_namespace(attributes, allowed):
     rbac = RbacAuthorizer()
     rules = [
         rule(["get", "list"], [""], ["configmaps"]),
@@ -60,7 +60,7 @@ def test_a_role_allows_what_its_rules_say_in_its_namespace(asked, allowed):
     ]
     rbac.put("roles", role("reader", rules, "ns"))
     rbac.put("rolebindings", binding("rb", "reader", [user("u")], "ns"))
-    decision = rbac.authorize(UserInfo("u"), asked)
+    decision = rbac.authorize(UserInfo("u"), attributes)
     assert decision.allowed is allowed
     assert decision.reason == ('RBAC: allowed by RoleBinding "rb/ns" of Role "reader" to User "u"' if allowed else "")
 
@@ -69,9 +69,9 @@ def test_service_accounts_are_bound_by_namespace_and_name():
     rbac = RbacAuthorizer()
     rbac.put("roles", role("r", [rule(["get"], [""], ["pods"])], "ns"))
     rbac.put("rolebindings", binding("b", "r", [{"kind": "ServiceAccount", "name": "sa"}], "ns"))
-    asked = Attributes("get", resource="pods", namespace="ns")
-    assert rbac.authorize(UserInfo("system:serviceaccount:ns:sa"), asked).reason.endswith('ServiceAccount "sa/ns"')
-    assert not rbac.authorize(UserInfo("system:serviceaccount:other:sa"), asked).allowed
+    attributes = Attributes("get", resource="pods", namespace="ns")
+    assert rbac.authorize(UserInfo("system:serviceaccount:ns:sa"), attributes).reason.endswith('ServiceAccount "sa/ns"')
+    assert not rbac.authorize(UserInfo("system:serviceaccount:other:sa"), attributes).allowed
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,15 @@ def test_paths_match_exactly_or_by_prefix(path, allowed):
 
 def test_decisions_follow_every_change():
     rbac = RbacAuthorizer()
-    asked = Attributes("get", resource="pods", namespace="ns")
+    attributes = Attributes("get", resource="pods", namespace="ns")
 
     def allowed():
-        return rbac.authorize(UserInfo("u"), asked).allowed
+        return rbac.authorize(UserInfo("u"), attributes).allowed
 
     rbac.put("clusterrolebindings", binding("b", "r", [user("u")]))
-    assert rbac.authorize(UserInfo("u"), asked).reason == 'RBAC: clusterrole.rbac.authorization.k8s.io "r" not found'
+    assert (
+        rbac.authorize(UserInfo("u"), attributes).reason == 'RBAC: clusterrole.rbac.authorization.k8s.io "r" not found'
+    )
     rbac.put("clusterroles", role("r", [rule(["get"], [""], ["pods"])]))
     assert allowed()
     rbac.put("clusterroles", role("r", []))
@@ -111,7 +113,7 @@ def test_decisions_follow_every_change():
 def test_what_is_remembered_of_one_name_is_not_said_of_another():
     rules = [rule(["get"], [""], ["pods"], ["n"]), rule(["get"], [""], ["pods/log"]), rule(["patch"], [""], ["pods"])]
 
-    def asked(name, verb="get", subresource=""):
+    def attributes_of(name, verb="get", subresource=""):
         return Attributes(verb, resource="pods", subresource=subresource, namespace="ns", name=name)
 
     rbac = RbacAuthorizer()
@@ -120,10 +122,12 @@ def test_what_is_remembered_of_one_name_is_not_said_of_another():
     for names in (("n", "m", ""), ("m", "", "n")):
         rbac._changed()
         for _ in range(2):
-            assert [rbac.authorize(UserInfo("u"), asked(name)).allowed for name in names] == [n == "n" for n in names]
-            assert all(rbac.authorize(UserInfo("u"), asked(name, "get", "log")).allowed for name in names)
-            assert all(rbac.authorize(UserInfo("u"), asked(name, "patch")).allowed for name in names)
-            assert not any(rbac.authorize(UserInfo("u"), asked(name, "delete")).allowed for name in names)
+            assert [rbac.authorize(UserInfo("u"), attributes_of(name)).allowed for name in names] == [
+                n == "n" for n in names
+            ]
+            assert all(rbac.authorize(UserInfo("u"), attributes_of(name, "get", "log")).allowed for name in names)
+            assert all(rbac.authorize(UserInfo("u"), attributes_of(name, "patch")).allowed for name in names)
+            assert not any(rbac.authorize(UserInfo("u"), attributes_of(name, "delete")).allowed for name in names)
 
 
 def test_a_decision_that_holds_for_every_name_is_remembered_once():
@@ -169,20 +173,22 @@ ASKED = st.builds(
 )
 
 
-def naive(roles, bindings, person, asked):
+def naive(roles, bindings, person, attributes):
     for (namespace, _), (role_name, kind, subjects) in bindings.items():
-        if namespace not in ("", asked.namespace) or (namespace and not asked.namespace):
+        if namespace not in ("", attributes.namespace) or (namespace and not attributes.namespace):
             continue
         if not any(s["name"] == person.name if s["kind"] == "User" else s["name"] in person.groups for s in subjects):
             continue
         for one in roles.get((namespace if kind == "Role" else "", role_name), []):
-            combined = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-            resources = {"*", combined} | ({f"*/{asked.subresource}"} if asked.subresource else set())
+            combined = (
+                f"{attributes.resource}/{attributes.subresource}" if attributes.subresource else attributes.resource
+            )
+            resources = {"*", combined} | ({f"*/{attributes.subresource}"} if attributes.subresource else set())
             if (
-                set(one["verbs"]) & {"*", asked.verb}
-                and set(one["apiGroups"]) & {"*", asked.group}
+                set(one["verbs"]) & {"*", attributes.verb}
+                and set(one["apiGroups"]) & {"*", attributes.group}
                 and set(one["resources"]) & resources
-                and (not one["resourceNames"] or asked.name in one["resourceNames"])
+                and (not one["resourceNames"] or attributes.name in one["resourceNames"])
             ):
                 return True
     return False
@@ -190,21 +196,21 @@ def naive(roles, bindings, person, asked):
 
 @settings(max_examples=300)
 @given(ROLES, BINDINGS, ASKED, st.sampled_from([UserInfo("u"), UserInfo("v", ("g",)), UserInfo("w", ("g", "h"))]))
-def test_the_index_agrees_with_a_naive_evaluator(roles, bindings, asked, person):
+def test_the_index_agrees_with_a_naive_evaluator(roles, bindings, attributes, person):
     rbac = RbacAuthorizer()
     known_roles, known_bindings = {}, {}
     for namespace, name, rules in roles:
         rbac.put("roles" if namespace else "clusterroles", role(name, rules, namespace))
         known_roles[(namespace, name)] = rules
-        rbac.authorize(person, asked)
+        rbac.authorize(person, attributes)
     for namespace, name, role_name, subjects in bindings:
         kind = "Role" if namespace and role_name == "r1" else "ClusterRole"
         obj = binding(name, role_name, subjects, namespace, kind)
         rbac.put("rolebindings" if namespace else "clusterrolebindings", obj)
         known_bindings[(namespace, name)] = (role_name, kind, subjects)
-        rbac.authorize(person, asked)
-    for name in (asked.name, "n", "m", ""):  # what is remembered of one must not be said of another
-        named = msgspec.structs.replace(asked, name=name)
+        rbac.authorize(person, attributes)
+    for name in (attributes.name, "n", "m", ""):  # what is remembered of one must not be said of another
+        named = msgspec.structs.replace(attributes, name=name)
         assert rbac.authorize(person, named).allowed is naive(known_roles, known_bindings, person, named)
 
 

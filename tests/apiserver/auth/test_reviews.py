@@ -32,8 +32,8 @@ def context(tokens):
 
 
 def test_access_is_answered_with_the_reason(context):
-    asked = {"verb": "get", "resource": "configmaps", "group": "", "namespace": "ns"}
-    answer = subject_access_review({**HEAD, "spec": {"user": "u", "resourceAttributes": asked}}, context)
+    request = {"verb": "get", "resource": "configmaps", "group": "", "namespace": "ns"}
+    answer = subject_access_review({**HEAD, "spec": {"user": "u", "resourceAttributes": request}}, context)
     assert answer == {
         "kind": "SubjectAccessReview",
         "apiVersion": "authorization.k8s.io/v1",
@@ -61,8 +61,8 @@ def test_incomplete_questions_are_invalid(context, spec, fields):
 
 
 def test_a_local_review_stays_in_its_namespace(context):
-    asked = {"verb": "get", "resource": "configmaps", "namespace": "default"}
-    obj = {**HEAD, "metadata": {"namespace": "ns"}, "spec": {"user": "u", "resourceAttributes": asked}}
+    request = {"verb": "get", "resource": "configmaps", "namespace": "default"}
+    obj = {**HEAD, "metadata": {"namespace": "ns"}, "spec": {"user": "u", "resourceAttributes": request}}
     with pytest.raises(Failure) as failure:
         local_subject_access_review(obj, context)
     assert failure.value.message == (

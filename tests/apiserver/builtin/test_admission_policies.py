@@ -14,17 +14,17 @@ EXCLUSIVE = "Forbidden: name and selector are mutually exclusive"
 
 
 def policy(**more: Any) -> list[str]:
-    said = errors(GROUP, "v1", "ValidatingAdmissionPolicy", {"spec": {**POLICY, **more}})
-    return [text.removeprefix("spec.") for text in said]
+    messages = errors(GROUP, "v1", "ValidatingAdmissionPolicy", {"spec": {**POLICY, **more}})
+    return [text.removeprefix("spec.") for text in messages]
 
 
 def binding(**more: Any) -> list[str]:
-    said = errors(GROUP, "v1", "ValidatingAdmissionPolicyBinding", {"spec": {**BINDING, **more}})
-    return [text.removeprefix("spec.") for text in said]
+    messages = errors(GROUP, "v1", "ValidatingAdmissionPolicyBinding", {"spec": {**BINDING, **more}})
+    return [text.removeprefix("spec.") for text in messages]
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         pytest.param({}, [], id="right"),
         pytest.param(
@@ -76,12 +76,12 @@ def binding(**more: Any) -> list[str]:
         ),
     ],
 )
-def test_policies(spec, said):
-    assert policy(**spec)[: len(said) or None] == said
+def test_policies(spec, expected):
+    assert policy(**spec)[: len(expected) or None] == expected
 
 
 @pytest.mark.parametrize(
-    ("validation", "said"),
+    ("validation", "expected"),
     [
         pytest.param({"reason": "Forbidden"}, [], id="right"),
         pytest.param({"expression": " "}, ["expression: Required value: expression is not specified"], id="nothing"),
@@ -111,15 +111,15 @@ def test_policies(spec, said):
         ),
     ],
 )
-def test_validations(validation, said):
+def test_validations(validation, expected):
     found = policy(validations=[{"expression": "true", **validation}])
-    assert found == [f"validations[0].{text}" for text in said]
+    assert found == [f"validations[0].{text}" for text in expected]
 
 
 @pytest.mark.parametrize(("name", "with_it"), [("params", {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}})])
 def test_parameters_are_known_where_there_are_some(name, with_it):
-    [said] = policy(validations=[{"expression": f"{name}.x == 1"}])
-    assert f"{UNKNOWN} '{name}' (in container '')" in said
+    [message] = policy(validations=[{"expression": f"{name}.x == 1"}])
+    assert f"{UNKNOWN} '{name}' (in container '')" in message
     assert policy(validations=[{"expression": f"{name}.x == 1"}], **with_it) == []
 
 
@@ -127,12 +127,12 @@ def test_variables_are_known_after_they_are_defined():
     one, two = {"name": "a", "expression": "1"}, {"name": "b", "expression": "variables.a + 1"}
     assert policy(variables=[one, two], validations=[{"expression": "variables.b == 2"}]) == []
     assert len(policy(variables=[two, one])) == 1
-    [said] = policy(validations=[{"expression": "variables.b == 2"}])
-    assert f"{UNKNOWN} 'variables' (in container '')" in said
+    [message] = policy(validations=[{"expression": "variables.b == 2"}])
+    assert f"{UNKNOWN} 'variables' (in container '')" in message
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         pytest.param({"paramRef": {"name": "a", "parameterNotFoundAction": "Deny"}}, [], id="right"),
         pytest.param(
@@ -159,5 +159,5 @@ def test_variables_are_known_after_they_are_defined():
         ),
     ],
 )
-def test_bindings(spec, said):
-    assert binding(**spec) == said
+def test_bindings(spec, expected):
+    assert binding(**spec) == expected

@@ -28,7 +28,7 @@ def wrong(version: str = "v2", **spec: Any) -> list[str]:
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         pytest.param(
             {"minReplicas": 0},
@@ -75,8 +75,8 @@ def wrong(version: str = "v2", **spec: Any) -> list[str]:
         pytest.param({"scaleTargetRef": {"kind": "ReplicationController", "name": "r"}}, [], id="a kind of no group"),
     ],
 )
-def test_replicas_and_target(version, spec, said):
-    assert wrong(version, **spec) == said
+def test_replicas_and_target(version, spec, expected):
+    assert wrong(version, **spec) == expected
 
 
 def test_the_percentage_of_the_older_version_is_shown_as_a_metric():
@@ -85,7 +85,7 @@ def test_the_percentage_of_the_older_version_is_shown_as_a_metric():
 
 
 @pytest.mark.parametrize(
-    ("kind", "source", "said"),
+    ("kind", "source", "expected"),
     [
         pytest.param("Pods", {"metric": METRIC, "target": AMOUNT}, [], id="pods"),
         pytest.param(
@@ -166,13 +166,13 @@ def test_the_percentage_of_the_older_version_is_shown_as_a_metric():
         ),
     ],
 )
-def test_metrics(kind, source, said):
+def test_metrics(kind, source, expected):
     field = kind[0].lower() + kind[1:]
-    assert wrong(metrics=[{"type": kind, field: source}]) == [f"spec.metrics[0].{field}.{text}" for text in said]
+    assert wrong(metrics=[{"type": kind, field: source}]) == [f"spec.metrics[0].{field}.{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("metric", "said"),
+    ("metric", "expected"),
     [
         pytest.param(
             {},
@@ -199,12 +199,12 @@ def test_metrics(kind, source, said):
         ),
     ],
 )
-def test_sources(metric, said):
-    assert wrong(metrics=[metric]) == [f"spec.metrics[0].{text}" for text in said]
+def test_sources(metric, expected):
+    assert wrong(metrics=[metric]) == [f"spec.metrics[0].{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "expected"),
     [
         pytest.param({}, [], id="defaults"),
         pytest.param(
@@ -249,12 +249,12 @@ def test_sources(metric, said):
     ],
 )
 @pytest.mark.parametrize("direction", ["scaleUp", "scaleDown"])
-def test_behavior(direction, rules, said):
-    assert wrong(behavior={direction: rules}) == [f"spec.behavior.{direction}.{text}" for text in said]
+def test_behavior(direction, rules, expected):
+    assert wrong(behavior={direction: rules}) == [f"spec.behavior.{direction}.{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("note", "text", "said"),
+    ("note", "text", "expected"),
     [
         pytest.param(
             "metrics", '[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1"}}]', [], id="right"
@@ -273,10 +273,10 @@ def test_behavior(direction, rules, said):
         ),
     ],
 )
-def test_what_the_older_version_notes_is_judged(note: str, text: str, said: list[str]) -> None:
+def test_what_the_older_version_notes_is_judged(note: str, text: str, expected: list[str]) -> None:
     notes = {f"autoscaling.alpha.kubernetes.io/{note}": text}
     body = {"metadata": {"name": "n", "annotations": notes}, "spec": {"maxReplicas": 3, "scaleTargetRef": TARGET}}
-    assert errors("autoscaling", "v1", "HorizontalPodAutoscaler", body) == said
+    assert errors("autoscaling", "v1", "HorizontalPodAutoscaler", body) == expected
 
 
 def test_an_older_version_that_notes_metrics_gets_no_other():
@@ -306,8 +306,8 @@ def test_a_target_without_a_group_that_is_there_already_may_stay():
 def test_the_status_counts_from_zero():
     status = {"currentReplicas": -1, "desiredReplicas": -1}
     obj = {"metadata": {"name": "n", "namespace": "default"}, "status": status}
-    said = TYPES["autoscaling", "v2", "HorizontalPodAutoscaler"].strategy.validate_status(obj, None)
-    assert [str(error) for error in said] == [
+    messages = TYPES["autoscaling", "v2", "HorizontalPodAutoscaler"].strategy.validate_status(obj, None)
+    assert [str(error) for error in messages] == [
         "status.currentReplicas: Invalid value: -1: must be greater than or equal to 0",
         "status.desiredReplicas: Invalid value: -1: must be greater than or equal to 0",
     ]

@@ -26,7 +26,7 @@ NO_KEY = 'operator must be Exists when `key` is empty, which means "match all va
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"),
+    ("policy", "expected"),
     [
         pytest.param("", ["preemptionPolicy: Required value"], id="none"),
         pytest.param(
@@ -36,16 +36,16 @@ NO_KEY = 'operator must be Exists when `key` is empty, which means "match all va
         ),
     ],
 )
-def test_preemption(policy, said):
+def test_preemption(policy, expected):
     body = named("p", value=1, preemptionPolicy=policy)
-    assert errors("scheduling.k8s.io", "v1", "PriorityClass", body) == said
+    assert errors("scheduling.k8s.io", "v1", "PriorityClass", body) == expected
 
 
 def test_of_an_update_of_a_priority_class_only_the_changes_are_judged():
     old = {"metadata": {"name": "p"}, "value": 5, "preemptionPolicy": "Never"}
     new = {**old, "value": 2_000_000_000, "preemptionPolicy": "X"}
-    said = TYPES["scheduling.k8s.io", "v1", "PriorityClass"].strategy.validate(new, old)
-    assert [str(error) for error in said] == [
+    messages = TYPES["scheduling.k8s.io", "v1", "PriorityClass"].strategy.validate(new, old)
+    assert [str(error) for error in messages] == [
         "value: Forbidden: may not be changed in an update.",
         'preemptionPolicy: Invalid value: "X": field is immutable',
     ]
@@ -71,7 +71,7 @@ def runtime_class(**more: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("amounts", "said"),
+    ("amounts", "expected"),
     [
         pytest.param({"cpu": "1", "kubernetes.io/b": "1500m"}, [], id="right"),
         pytest.param(
@@ -111,12 +111,12 @@ def runtime_class(**more: Any) -> list[str]:
         ),
     ],
 )
-def test_overhead(amounts, said):
-    assert runtime_class(overhead={"podFixed": amounts}) == [f"overhead{text}" for text in said]
+def test_overhead(amounts, expected):
+    assert runtime_class(overhead={"podFixed": amounts}) == [f"overhead{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("requests", "said"),
+    ("requests", "expected"),
     [
         pytest.param({"cpu": "1"}, [], id="shared"),
         pytest.param(
@@ -134,14 +134,14 @@ def test_overhead(amounts, said):
         ),
     ],
 )
-def test_requests_without_limits(requests, said):
+def test_requests_without_limits(requests, expected):
     container = {"name": "c", "image": "i", "resources": {"requests": requests}}
     body = named("p", spec={"containers": [container]})
-    assert errors("", "v1", "Pod", body) == [f"spec.containers[0].resources.{text}" for text in said]
+    assert errors("", "v1", "Pod", body) == [f"spec.containers[0].resources.{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("toleration", "said"),
+    ("toleration", "expected"),
     [
         pytest.param({"operator": "Exists"}, [], id="right"),
         pytest.param({}, [f'operator: Invalid value: "": {NO_KEY}'], id="nothing"),
@@ -176,13 +176,13 @@ def test_requests_without_limits(requests, said):
     ],
 )
 @pytest.mark.parametrize("kind", ["Pod", "RuntimeClass"])
-def test_tolerations(kind, toleration, said):
+def test_tolerations(kind, toleration, expected):
     if kind == "Pod":
         spec = {"containers": [{"name": "c", "image": "i"}], "tolerations": [toleration]}
         found, place = errors("", "v1", "Pod", named("p", spec=spec)), "spec"
     else:
         found, place = runtime_class(scheduling={"tolerations": [toleration]}), "scheduling"
-    assert found == [f"{place}.tolerations[0].{text}" for text in said]
+    assert found == [f"{place}.tolerations[0].{text}" for text in expected]
 
 
 def test_runtime_classes_tolerate_nothing_twice():

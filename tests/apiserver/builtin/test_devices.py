@@ -23,7 +23,7 @@ ONE = "exactly one of `exactly` or `firstAvailable` is required"
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         pytest.param({"selectors": [YES], "extendedResourceName": "a/b"}, [], id="right"),
         pytest.param({"selectors": [{}]}, ["selectors[0].cel: Required value"], id="no expression"),
@@ -54,12 +54,12 @@ ONE = "exactly one of `exactly` or `firstAvailable` is required"
         ),
     ],
 )
-def test_classes(spec, said):
-    assert errors(GROUP, "v1", "DeviceClass", {"spec": spec}) == [f"spec.{text}" for text in said]
+def test_classes(spec, expected):
+    assert errors(GROUP, "v1", "DeviceClass", {"spec": spec}) == [f"spec.{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("devices", "said"),
+    ("devices", "expected"),
     [
         pytest.param({"requests": [REQUEST]}, [], id="right"),
         pytest.param({"requests": [REQUEST, REQUEST]}, ['requests[1]: Duplicate value: "r"'], id="twice"),
@@ -112,15 +112,15 @@ def test_classes(spec, said):
         ),
     ],
 )
-def test_claims_and_templates(devices, said):
+def test_claims_and_templates(devices, expected):
     claim = {"devices": devices}
-    assert errors(GROUP, "v1", "ResourceClaim", {"spec": claim}) == [f"spec.devices.{text}" for text in said]
+    assert errors(GROUP, "v1", "ResourceClaim", {"spec": claim}) == [f"spec.devices.{text}" for text in expected]
     found = errors(GROUP, "v1", "ResourceClaimTemplate", {"spec": {"spec": claim}})
-    assert found == [f"spec.spec.devices.{text}" for text in said]
+    assert found == [f"spec.spec.devices.{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "expected"),
     [
         pytest.param({"deviceClassName": ""}, ["deviceClassName: Required value"], id="no class"),
         pytest.param(
@@ -144,14 +144,14 @@ def test_claims_and_templates(devices, said):
         ),
     ],
 )
-def test_what_is_wanted(wanted, said):
+def test_what_is_wanted(wanted, expected):
     request = {"name": "r", "exactly": {"deviceClassName": "c", **wanted}}
     found = errors(GROUP, "v1", "ResourceClaim", {"spec": {"devices": {"requests": [request]}}})
-    assert found == [f"spec.devices.requests[0].exactly.{text}" for text in said]
+    assert found == [f"spec.devices.requests[0].exactly.{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         pytest.param({}, [], id="right"),
         pytest.param({"driver": ""}, [".driver: Required value"], id="no driver"),
@@ -210,13 +210,13 @@ def test_what_is_wanted(wanted, said):
         ),
     ],
 )
-def test_slices(change, said):
+def test_slices(change, expected):
     found = errors(GROUP, "v1", "ResourceSlice", {"spec": {**SLICE, **change}})
-    assert found == [f"spec{text}" for text in said]
+    assert found == [f"spec{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("device", "said"),
+    ("device", "expected"),
     [
         pytest.param({"attributes": {"A.B/c": {"version": "1.2.3"}}}, [], id="right"),
         pytest.param(
@@ -256,9 +256,9 @@ def test_slices(change, said):
         ),
     ],
 )
-def test_devices(device, said):
+def test_devices(device, expected):
     found = errors(GROUP, "v1", "ResourceSlice", {"spec": {**SLICE, "devices": [{"name": "v", **device}]}})
-    assert found == [f"spec.devices[0]{text}" for text in said]
+    assert found == [f"spec.devices[0]{text}" for text in expected]
 
 
 def changed(kind: str, old: Any, new: Any) -> list[str]:

@@ -29,12 +29,12 @@ YES = {"name": "a", "expression": "true"}
 
 def wrong(kind: str = "Validating", **more: Any) -> list[str]:
     body = {"webhooks": [{**HOOK, **more}]}
-    said = errors("admissionregistration.k8s.io", "v1", f"{kind}WebhookConfiguration", body)
-    return [text.removeprefix("webhooks[0].") for text in said]
+    messages = errors("admissionregistration.k8s.io", "v1", f"{kind}WebhookConfiguration", body)
+    return [text.removeprefix("webhooks[0].") for text in messages]
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "expected"),
     [
         pytest.param({}, [], id="right"),
         pytest.param(
@@ -78,8 +78,8 @@ def wrong(kind: str = "Validating", **more: Any) -> list[str]:
         ),
     ],
 )
-def test_rules(rule, said):
-    assert wrong(rules=[{**RULE, **rule}]) == [f"rules[0].{text}" for text in said]
+def test_rules(rule, expected):
+    assert wrong(rules=[{**RULE, **rule}]) == [f"rules[0].{text}" for text in expected]
 
 
 def test_a_url_is_judged():
@@ -87,7 +87,7 @@ def test_a_url_is_judged():
 
 
 @pytest.mark.parametrize(
-    ("service", "said"),
+    ("service", "expected"),
     [
         pytest.param({"path": "/apis/x.y/v1/"}, [], id="right"),
         pytest.param({"path": "/"}, [], id="no path"),
@@ -111,13 +111,13 @@ def test_a_url_is_judged():
         ),
     ],
 )
-def test_services(service, said):
+def test_services(service, expected):
     config = {"service": {"name": "s", "namespace": "n", **service}}
-    assert wrong(clientConfig=config) == [f"clientConfig.service.{text}" for text in said]
+    assert wrong(clientConfig=config) == [f"clientConfig.service.{text}" for text in expected]
 
 
 @pytest.mark.parametrize(
-    ("conditions", "said"),
+    ("conditions", "expected"),
     [
         pytest.param([YES], [], id="right"),
         pytest.param([{"name": "a", "expression": "request.dryRun"}], [], id="a part of the request"),
@@ -145,17 +145,17 @@ def test_services(service, said):
         ),
     ],
 )
-def test_match_conditions(conditions, said):
-    assert wrong(matchConditions=conditions) == [f"matchConditions{text}" for text in said]
+def test_match_conditions(conditions, expected):
+    assert wrong(matchConditions=conditions) == [f"matchConditions{text}" for text in expected]
 
 
 def test_conditions_of_webhooks_have_no_parameters():
-    [said] = wrong(matchConditions=[{"name": "a", "expression": "params"}])
-    assert "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params'" in said
+    [message] = wrong(matchConditions=[{"name": "a", "expression": "params"}])
+    assert "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params'" in message
 
 
 @pytest.mark.parametrize(
-    ("versions", "said"),
+    ("versions", "expected"),
     [
         pytest.param(["v2", "v1"], [], id="right"),
         pytest.param(["v1", "v1"], ['[1]: Invalid value: "v1": duplicate version'], id="twice"),
@@ -163,8 +163,8 @@ def test_conditions_of_webhooks_have_no_parameters():
         pytest.param(["v2"], [': Invalid value: ["v2"]: must include at least one of v1, v1beta1'], id="unknown"),
     ],
 )
-def test_versions_of_reviews(versions, said):
-    assert wrong(admissionReviewVersions=versions) == [f"admissionReviewVersions{text}" for text in said]
+def test_versions_of_reviews(versions, expected):
+    assert wrong(admissionReviewVersions=versions) == [f"admissionReviewVersions{text}" for text in expected]
 
 
 def test_reinvocation_is_judged_before_the_client():

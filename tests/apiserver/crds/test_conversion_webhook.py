@@ -29,11 +29,11 @@ class Webhook:
     reachable = True
 
     async def request(self, method, target, headers, body, timeout):
-        asked = orjson.loads(body)["request"]
+        incoming = orjson.loads(body)["request"]
         if not self.reachable:
             raise CallFailed("connection refused")
-        objects = [converted(obj, asked["desiredAPIVersion"]) for obj in asked["objects"]]
-        response = {"uid": asked["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
+        objects = [converted(obj, incoming["desiredAPIVersion"]) for obj in incoming["objects"]]
+        response = {"uid": incoming["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
         review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response}
         return Response(200, {}, orjson.dumps(review))
 

@@ -61,7 +61,7 @@ def wrong(spec: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("obj", "said"),
+    ("obj", "expected"),
     [
         pytest.param(CONFIG, [], id="right"),
         pytest.param({"apiVersion": "v1", "kind": "UPPER"}, [], id="no metadata"),
@@ -100,8 +100,8 @@ def wrong(spec: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
     ],
 )
 @PLACES
-def test_embedded_objects(place, around, obj, said):
-    assert wrong(around(obj)) == [f"{place}.{text}" for text in said]
+def test_embedded_objects(place, around, obj, expected):
+    assert wrong(around(obj)) == [f"{place}.{text}" for text in expected]
 
 
 def test_what_an_update_leaves_alone_is_not_judged_again():
@@ -114,7 +114,7 @@ NO_LABELS = "json: cannot unmarshal number into Go struct field ObjectMeta.label
 
 
 @pytest.mark.parametrize(
-    ("obj", "said"),
+    ("obj", "expected"),
     [
         pytest.param({**CONFIG, "kind": 5}, "kind: Invalid value: 5: must be a string", id="no kind"),
         pytest.param(
@@ -138,12 +138,12 @@ NO_LABELS = "json: cannot unmarshal number into Go struct field ObjectMeta.label
     ],
 )
 @PLACES
-def test_what_cannot_be_read_as_an_embedded_object_is_no_request(place, around, obj, said):
+def test_what_cannot_be_read_as_an_embedded_object_is_no_request(place, around, obj, expected):
     (type_,) = resource_types_of(definition(version("v1", {"spec": SPEC})))
     body = thing(around(obj))
     with pytest.raises(Mismatch):
         prune(type_, body)
-    assert str(malformed(type_.schema, body)) == f"{place}.{said}"
+    assert str(malformed(type_.schema, body)) == f"{place}.{expected}"
 
 
 def test_embedded_objects_have_metadata_where_they_say_null():
@@ -157,21 +157,21 @@ def test_numbers_to_choose_from_are_listed_as_texts():
 
 
 @pytest.mark.parametrize(
-    ("field", "said"),
+    ("field", "expected"),
     [
         ("text", "spec.text: Invalid value: \"{}\": spec.text in body should match '^a$'"),
         ("day", 'spec.day: Invalid value: "{}": spec.day in body must be of type date: "{}"'),
         ("set", 'spec.set[1]: Duplicate value: "{}"'),
     ],
 )
-def test_texts_that_may_hold_a_secret_are_not_quoted(field, said):
+def test_texts_that_may_hold_a_secret_are_not_quoted(field, expected):
     secret, other = "kind: Secret\\ndata: {a: aHVudGVyMg==}", "other"
     for text, shown in ((secret, "<secret contents redacted>"), (other, other)):
-        assert wrong({field: [text, text] if field == "set" else text}) == [said.replace("{}", shown)]
+        assert wrong({field: [text, text] if field == "set" else text}) == [expected.replace("{}", shown)]
 
 
 @pytest.mark.parametrize(
-    ("metadata", "said"),
+    ("metadata", "expected"),
     [
         pytest.param(
             {"finalizers": ["a/b", "foo", "x y"]},
@@ -204,15 +204,15 @@ def test_texts_that_may_hold_a_secret_are_not_quoted(field, said):
         ),
     ],
 )
-def test_metadata_of_built_in_kinds(metadata, said):
+def test_metadata_of_built_in_kinds(metadata, expected):
     found = errors("", "v1", "ConfigMap", {"metadata": {"name": "n", **metadata}})
-    assert found == [f"metadata.{text}" for text in said]
+    assert found == [f"metadata.{text}" for text in expected]
 
 
 def test_two_controllers_are_named_by_kind_and_name():
     owners = [OWNER, {**OWNER, "kind": "L", "name": "m", "uid": "w"}]
-    [said] = errors("", "v1", "ConfigMap", {"metadata": {"name": "n", "ownerReferences": owners}})
-    assert said.endswith(
+    [message] = errors("", "v1", "ConfigMap", {"metadata": {"name": "n", "ownerReferences": owners}})
+    assert message.endswith(
         'Only one reference can have Controller set to true. Found "true" in references for K/n and L/m'
     )
 

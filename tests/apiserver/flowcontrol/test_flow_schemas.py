@@ -40,7 +40,7 @@ class Flow:
         request = Request(Verb(verb), resource, "", name, subresource, body=body, **more)
         return orjson.loads(await self._transport.send(request))
 
-    async def says(self, *conditions):
+    async def reports(self, *conditions):
         """Wait until the schema's conditions are these, whenever they came."""
 
         async def holds():
@@ -52,21 +52,21 @@ class Flow:
 
 async def test_a_schema_says_whether_its_level_exists(flow):
     await flow.send("create", SCHEMAS, body=SCHEMA)
-    await flow.says(MISSING)
+    await flow.reports(MISSING)
     await flow.send("create", LEVELS, body=LEVEL)
-    await flow.says(FOUND)
+    await flow.reports(FOUND)
     await flow.send("delete", LEVELS, "l")
-    await flow.says(MISSING)
+    await flow.reports(MISSING)
 
 
 async def test_the_condition_belongs_to_the_server_and_leaves_others_alone(flow):
     await flow.send("create", SCHEMAS, body=SCHEMA)
-    await flow.says(MISSING)
+    await flow.reports(MISSING)
     other = {"type": "Other", "status": "True", "reason": "r", "message": "m"}
     wrong = {**MISSING, "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     status = {"status": {"conditions": [{**other, "lastTransitionTime": "2026-01-01T00:00:00Z"}, wrong]}}
     await flow.send("patch", SCHEMAS, "s", status, "status", patch_type=PatchType.MERGE)
-    await flow.says(other, MISSING)
+    await flow.reports(other, MISSING)
     entry = (await flow.send("get", SCHEMAS, "s"))["metadata"]["managedFields"][0]
     assert (entry["manager"], entry["operation"], entry["subresource"]) == (
         "api-priority-and-fairness-config-consumer-v1",
@@ -78,7 +78,7 @@ async def test_the_condition_belongs_to_the_server_and_leaves_others_alone(flow)
 async def test_a_condition_that_holds_is_not_written_again(flow):
     await flow.send("create", LEVELS, body=LEVEL)
     await flow.send("create", SCHEMAS, body=SCHEMA)
-    await flow.says(FOUND)
+    await flow.reports(FOUND)
     before = await flow.send("get", SCHEMAS, "s")
     await flow.send("create", LEVELS, body={**LEVEL, "metadata": {"name": "other"}})
     await flow.send("create", SCHEMAS, body={**SCHEMA, "metadata": {"name": "later"}})

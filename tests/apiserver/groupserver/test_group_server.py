@@ -26,8 +26,8 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 async def echo(context: Context, call: Call) -> Answer:
-    asked = [call.verb, call.served.type.plural, call.namespace, call.name, call.subresource]
-    return Answer(200, orjson.dumps(asked))
+    parts = [call.verb, call.served.type.plural, call.namespace, call.name, call.subresource]
+    return Answer(200, orjson.dumps(parts))
 
 
 def measures() -> LocalApi:

@@ -114,13 +114,13 @@ def as_sent(answer: Any, body: Any, kind: str) -> Any:
 def drop(target: Any, body: Any, keys: list[str]) -> None:
     """Delete a path from `target` where `body` does not have it."""
     if isinstance(target, list):
-        for item, asked in zip(target, body or [], strict=False):
-            drop(item, asked, keys)
+        for item, wanted in zip(target, body or [], strict=False):
+            drop(item, wanted, keys)
     elif isinstance(target, dict) and keys[0] in target:
-        asked = (body or {}).get(keys[0])
+        wanted = (body or {}).get(keys[0])
         if len(keys) > 1:
-            drop(target[keys[0]], asked, keys[1:])
-        elif asked is None:
+            drop(target[keys[0]], wanted, keys[1:])
+        elif wanted is None:
             del target[keys[0]]
 
 

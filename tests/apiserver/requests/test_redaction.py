@@ -22,7 +22,7 @@ IN_TEXT = {"file": "# a comment\nkind: Secret\ndata:\n  password: aHVudGVyMg==\n
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": ["v"]}}
 
 
-async def said(request):
+async def refusal_of(request):
     with pytest.raises(errors.ApiError) as caught:
         await request
     return f"{caught.value.message} {caught.value.causes}"
@@ -48,7 +48,7 @@ async def test_no_patch_of_a_secret_is_quoted(api, kind, data):
     await api.create("secrets", deepcopy(SECRET))
     options = {"fieldManager": "m"} if kind is PatchType.APPLY else {}
     patch = {**SECRET, "data": data} if kind is PatchType.APPLY else {"data": data}
-    assert_hidden(await said(api.patch("secrets", "s", patch, kind, **options)))
+    assert_hidden(await refusal_of(api.patch("secrets", "s", patch, kind, **options)))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ async def test_no_patch_of_a_secret_is_quoted(api, kind, data):
 async def test_a_custom_object_that_holds_a_secret_is_not_quoted(api, spec, patch):
     await api.create("crds", definition())
     await api.create("widgets", deepcopy({**WIDGET, "spec": spec}))
-    assert_hidden(await said(api.patch("widgets", "w", {**patch, "metadata": {"labels": 5}})))
+    assert_hidden(await refusal_of(api.patch("widgets", "w", {**patch, "metadata": {"labels": 5}})))
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,17 @@ async def test_a_custom_object_that_holds_a_secret_is_not_quoted(api, spec, patc
 )
 async def test_a_secret_brought_to_the_wrong_object_is_not_quoted(api, kind, patch):
     await api.create("configmaps", configmap("a", k="v"))
-    assert_hidden(await said(api.patch("configmaps", "a", deepcopy(patch), kind)))
+    assert_hidden(await refusal_of(api.patch("configmaps", "a", deepcopy(patch), kind)))
 
 
 async def test_an_applied_secret_in_the_wrong_place_is_not_quoted(api):
     await api.create("crds", definition())
     config = deepcopy({**WIDGET, "spec": [SECRET]})
-    assert_hidden(await said(api.patch("widgets", "w", config, PatchType.APPLY, fieldManager="m")))
+    assert_hidden(await refusal_of(api.patch("widgets", "w", config, PatchType.APPLY, fieldManager="m")))
 
 
 async def test_what_holds_no_secret_is_quoted_when_applied(api):
-    text = await said(api.patch("configmaps", "a", CONFIG, PatchType.APPLY, fieldManager="m"))
+    text = await refusal_of(api.patch("configmaps", "a", CONFIG, PatchType.APPLY, fieldManager="m"))
     wanted = '.data.k: expected string, got &value.valueUnstructured{Value:[]interface {}{"v"}}'
     assert text.startswith(f"failed to create typed patch object (/a; /v1, Kind=ConfigMap): {wanted}")
 
@@ -102,7 +102,7 @@ async def test_what_holds_no_secret_is_quoted_when_applied(api):
 )
 async def test_the_beginning_of_a_malformed_body_is_shown(api, body, shown):
     request = Request(Verb.CREATE, RESOURCES["configmaps"], "default", body=body)
-    assert f" ({shown}) " in await said(api.transport.send(request))
+    assert f" ({shown}) " in await refusal_of(api.transport.send(request))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage
 
 
-class Heard:
+class RecordingListener:
     """A listener that keeps everything; checks the order as it goes."""
 
     def __init__(self) -> None:
@@ -199,14 +199,14 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def listener() -> RecordingListener:
+    return RecordingListener()
 
 
 @pytest.fixture
-async def storage(make: Make, heard: Heard) -> AsyncIterator[Storage]:
+async def storage(make: Make, listener: RecordingListener) -> AsyncIterator[Storage]:
     storage = make()
-    heard.revision = (await storage.open(heard)).revision
+    listener.revision = (await storage.open(listener)).revision
     yield storage
     await storage.close()
 

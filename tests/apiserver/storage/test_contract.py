@@ -25,17 +25,17 @@ async def test_a_write_is_answered_with_its_revision_in_the_object(storage: Stor
     assert second.value == b'{"metadata":{"resourceVersion":"%d","text":"2"}}' % second.revision
 
 
-async def test_the_listener_has_heard_of_a_write_when_it_is_answered(storage: Storage, obj: Obj, heard) -> None:
+async def test_the_listener_has_a_write_when_it_is_answered(storage: Storage, obj: Obj, listener) -> None:
     record = await storage.put("/a", obj("1"), 0)
-    assert heard.keys_and_values() == [("/a", record.value)]
+    assert listener.keys_and_values() == [("/a", record.value)]
     revision = await storage.delete("/a", obj("1"), record.revision)
-    assert heard.keys_and_values()[1:] == [("/a", None)]
-    assert heard.revision == revision
+    assert listener.keys_and_values()[1:] == [("/a", None)]
+    assert listener.revision == revision
 
 
 @pytest.mark.parametrize("given", ["absent", "older", "newer"])
 async def test_a_write_that_expects_something_else_changes_nothing(
-    storage: Storage, obj: Obj, heard, given: str
+    storage: Storage, obj: Obj, listener, given: str
 ) -> None:
     old = await storage.put("/a", obj("1"), 0)
     now = await storage.put("/a", obj("2"), old.revision)
@@ -45,7 +45,7 @@ async def test_a_write_that_expects_something_else_changes_nothing(
     with pytest.raises(Mismatch):
         await storage.delete("/a", obj("3"), expected)
     assert (put.value.key, put.value.expected, put.value.actual) == ("/a", expected, now.revision)
-    assert len(heard.changes) == 2
+    assert len(listener.changes) == 2
     await storage.put("/a", obj("4"), now.revision)
 
 
@@ -56,24 +56,24 @@ async def test_what_does_not_exist_cannot_be_replaced_or_deleted(storage: Storag
         assert error.value.actual == 0
 
 
-async def test_a_deleted_key_can_be_created_again(storage: Storage, obj: Obj, heard) -> None:
+async def test_a_deleted_key_can_be_created_again(storage: Storage, obj: Obj, listener) -> None:
     first = await storage.put("/a", obj("1"), 0)
     await storage.delete("/a", obj("1"), first.revision)
     again = await storage.put("/a", obj("2"), 0)
-    assert [change.value for change in heard.changes] == [first.value, None, again.value]
+    assert [change.value for change in listener.changes] == [first.value, None, again.value]
 
 
-async def test_of_many_writers_of_one_key_one_wins(storage: Storage, obj: Obj, heard) -> None:
+async def test_of_many_writers_of_one_key_one_wins(storage: Storage, obj: Obj, listener) -> None:
     outcomes = await asyncio.gather(
         *(storage.put("/a", obj(str(number)), 0) for number in range(20)), return_exceptions=True
     )
     lost = [outcome for outcome in outcomes if isinstance(outcome, Mismatch)]
     assert len(lost) == 19
-    assert len(heard.changes) == 1
-    assert {error.actual for error in lost} == {heard.changes[0].revision}
+    assert len(listener.changes) == 1
+    assert {error.actual for error in lost} == {listener.changes[0].revision}
 
 
-async def test_of_several_writes_each_has_its_own_outcome(storage: Storage, obj: Obj, heard) -> None:
+async def test_of_several_writes_each_has_its_own_outcome(storage: Storage, obj: Obj, listener) -> None:
     old = await storage.put("/old", obj("1"), 0)
     writes = [
         Write("/new", obj("1"), 0),
@@ -85,26 +85,26 @@ async def test_of_several_writes_each_has_its_own_outcome(storage: Storage, obj:
     assert (type(late), gone) == (Mismatch, None)
     lost = one or other
     assert {type(one), type(other)} == {type(None), Mismatch}, "of two writes of one key one wins"
-    assert lost.actual == next(change.revision for change in heard.changes if change.key == "/new")
-    assert sorted(heard.keys_and_values()[1:]) == sorted(
-        [("/new", heard.changes[1].value or heard.changes[2].value), ("/old", None)]
+    assert lost.actual == next(change.revision for change in listener.changes if change.key == "/new")
+    assert sorted(listener.keys_and_values()[1:]) == sorted(
+        [("/new", listener.changes[1].value or listener.changes[2].value), ("/old", None)]
     )
     assert await storage.write_all([]) == []
 
 
 async def test_what_is_deleted_among_several_is_repeated_with_the_state_that_stands_in(
-    storage: Storage, obj: Obj, heard
+    storage: Storage, obj: Obj, listener
 ) -> None:
     old = await storage.put("/old", obj("1"), 0)
     assert await storage.write_all([Write("/old", None, old.revision)]) == [None]
-    gone = heard.changes[-1]
+    gone = listener.changes[-1]
     [repeated] = [change for change in await everything(storage, old.revision, gone.revision) if change.key == "/old"]
     assert (repeated.value, repeated.previous) == (None, old)
     assert repeated.last in (None, restamp(old.value, old.revision, gone.revision))
     await storage.put("/old", obj("2"), 0)
 
 
-async def test_concurrent_writes_are_reported_in_order_each_once(storage: Storage, obj: Obj, heard) -> None:
+async def test_concurrent_writes_are_reported_in_order_each_once(storage: Storage, obj: Obj, listener) -> None:
     async def writer(name: str) -> None:
         revision = 0
         for number in range(10):
@@ -112,27 +112,27 @@ async def test_concurrent_writes_are_reported_in_order_each_once(storage: Storag
         await storage.delete(name, obj("last"), revision)
 
     await asyncio.gather(*(writer(f"/{number}") for number in range(20)))
-    assert len(heard.changes) == 220
+    assert len(listener.changes) == 220
     for number in range(20):
-        own = [change.value for change in heard.changes if change.key == f"/{number}"]
+        own = [change.value for change in listener.changes if change.key == f"/{number}"]
         assert len(own) == 11
         assert own[-1] is None
 
 
-async def test_what_the_writer_gives_along_comes_back(storage: Storage, obj: Obj, heard) -> None:
+async def test_what_the_writer_gives_along_comes_back(storage: Storage, obj: Obj, listener) -> None:
     token = object()
     await storage.put("/a", obj(), 0, token)
-    assert heard.changes[0].context is token
+    assert listener.changes[0].context is token
 
 
-async def test_a_cancelled_writer_does_not_block_the_key(storage: Storage, obj: Obj, heard) -> None:
+async def test_a_cancelled_writer_does_not_block_the_key(storage: Storage, obj: Obj, listener) -> None:
     task = asyncio.create_task(storage.put("/a", obj("1"), 0))
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.wait([task])
     outcome = await asyncio.gather(storage.put("/a", obj("2"), 0), return_exceptions=True)
-    assert len(heard.changes) == 1
-    revision = heard.changes[0].revision
+    assert len(listener.changes) == 1
+    revision = listener.changes[0].revision
     assert isinstance(outcome[0], Mismatch) or outcome[0].revision == revision
     await storage.put("/a", obj("3"), revision)
 
@@ -189,14 +189,14 @@ async def test_a_closed_storage_refuses_writes(storage: Storage, obj: Obj) -> No
         await storage.put("/a", obj(), 0)
 
 
-async def test_a_reopened_storage_goes_on_where_it_was(storage: Storage, make, obj: Obj, heard) -> None:
+async def test_a_reopened_storage_goes_on_where_it_was(storage: Storage, make, obj: Obj, listener) -> None:
     first = await storage.put("/a", obj("1"), 0)
     second = await storage.put("/a", obj("2"), first.revision)
     other = await storage.put("/b", obj("1"), 0)
     gone = await storage.delete("/b", obj("1"), other.revision)
     await storage.close()
     again = make()
-    snapshot = await again.open(heard)
+    snapshot = await again.open(listener)
     assert snapshot.revision >= gone
     assert [tuple(record) for record in snapshot.records] == [("/a", second.value, second.revision)]
     changes = await everything(again, first.revision, snapshot.revision)

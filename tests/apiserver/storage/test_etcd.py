@@ -117,12 +117,12 @@ class Slow:
 async def test_whoever_gives_up_asking_how_far_a_watch_is_does_not_end_it() -> None:
     call = Slow()
     stream = WatchStream(call, lambda error: StorageFailed(str(error)))
-    asking = asyncio.create_task(stream.ask_progress())
+    progress = asyncio.create_task(stream.ask_progress())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    asking.cancel()
+    progress.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asking
+        await progress
     assert not call.cancelled
     call.written.set()
 
@@ -170,23 +170,23 @@ async def test_a_conflict_with_a_deletion_is_seen_by_its_author(pair: tuple[Watc
     assert there.get(PODS, "ns", "a") is None
 
 
-async def test_changes_survive_a_crash_of_etcd(etcd, obj: Obj, heard) -> None:
+async def test_changes_survive_a_crash_of_etcd(etcd, obj: Obj, listener) -> None:
     storage = EtcdStorage((etcd.endpoint,))
-    heard.revision = (await storage.open(heard)).revision
+    listener.revision = (await storage.open(listener)).revision
     first = await storage.put("/a", obj("1"), 0)
     etcd.kill()
     with pytest.raises(StorageFailed, match=f"etcd {etcd.endpoint}"):
         await storage.put("/b", obj(), 0)
     await asyncio.to_thread(etcd.start)
     other = EtcdStorage((etcd.endpoint,))
-    await other.open(type(heard)())
+    await other.open(type(listener)())
     second = await other.put("/a", obj("2"), first.revision)
-    await heard.until(second.revision)
-    assert [(change.key, change.revision) for change in heard.changes if change.key == "/a"] == [
+    await listener.until(second.revision)
+    assert [(change.key, change.revision) for change in listener.changes if change.key == "/a"] == [
         ("/a", first.revision),
         ("/a", second.revision),
     ]
-    assert heard.snapshots == []
+    assert listener.snapshots == []
     await storage.close()
     await other.close()
 
@@ -232,12 +232,12 @@ async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
     sink.close()
 
 
-async def test_changes_that_were_compacted_unseen_end_watches(etcd, obj: Obj, heard) -> None:
+async def test_changes_that_were_compacted_unseen_end_watches(etcd, obj: Obj, listener) -> None:
     wire = Wire(etcd.endpoint)
     await wire.join()
     store, other = WatchCache(EtcdStorage((wire.endpoint,)), index), EtcdStorage((etcd.endpoint,))
     await store.start()
-    heard.revision = (await other.open(heard)).revision
+    listener.revision = (await other.open(listener)).revision
     first = await store.create(PODS, "ns", "a", obj("1"), NONE)
     watcher = store.watch(PODS)
     await wire.cut()
@@ -255,24 +255,24 @@ async def test_changes_that_were_compacted_unseen_end_watches(etcd, obj: Obj, he
     await wire.cut()
 
 
-async def test_an_unreachable_etcd_is_named(etcd, heard) -> None:
+async def test_an_unreachable_etcd_is_named(etcd, listener) -> None:
     etcd.kill()
     with pytest.raises(StorageFailed, match=f"etcd {etcd.endpoint}: UNAVAILABLE"):
-        await EtcdStorage((etcd.endpoint,)).open(heard)
+        await EtcdStorage((etcd.endpoint,)).open(listener)
 
 
-async def test_the_next_endpoint_is_used_when_one_is_down(etcd, obj: Obj, heard) -> None:
+async def test_the_next_endpoint_is_used_when_one_is_down(etcd, obj: Obj, listener) -> None:
     storage = EtcdStorage(("127.0.0.1:1", etcd.endpoint))
-    heard.revision = (await storage.open(heard)).revision
+    listener.revision = (await storage.open(listener)).revision
     await storage.put("/a", obj(), 0)
     await storage.close()
 
 
-async def test_client_certificates_are_shown_to_etcd(secure_etcd, certificates, obj: Obj, heard) -> None:
+async def test_client_certificates_are_shown_to_etcd(secure_etcd, certificates, obj: Obj, listener) -> None:
     ca, certificate, key = (file.read_bytes() for file in certificates)
     with pytest.raises(StorageFailed, match="UNAVAILABLE"):
-        await EtcdStorage((secure_etcd.endpoint,), tls=Tls(ca)).open(heard)
+        await EtcdStorage((secure_etcd.endpoint,), tls=Tls(ca)).open(listener)
     storage = EtcdStorage((secure_etcd.endpoint,), tls=Tls(ca, certificate, key))
-    heard.revision = (await storage.open(heard)).revision
+    listener.revision = (await storage.open(listener)).revision
     await storage.put("/a", obj(), 0)
     await storage.close()

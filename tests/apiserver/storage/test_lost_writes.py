@@ -76,25 +76,25 @@ def _removed(path: Path) -> None:
 
 @pytest.mark.parametrize("lose", [_log_removed, _log_truncated, _log_emptied, _emptied, _removed])
 async def test_a_database_that_lost_acknowledged_writes_is_not_written(
-    crashed: Path, heard, lose: Callable[[Path], None]
+    crashed: Path, listener, lose: Callable[[Path], None]
 ) -> None:
     lose(crashed)
     for _ in range(2):  # nor after another look at it
         with pytest.raises(Unwritable, match=r"acknowledged writes up to revision \d+ are lost.*`karmada recover`"):
-            await SqliteStorage(crashed).open(heard)
+            await SqliteStorage(crashed).open(listener)
 
 
-async def test_a_process_that_merely_died_lost_nothing(crashed: Path, heard) -> None:
+async def test_a_process_that_merely_died_lost_nothing(crashed: Path, listener) -> None:
     storage = SqliteStorage(crashed)
-    assert len((await storage.open(heard)).records) == 20
+    assert len((await storage.open(listener)).records) == 20
     await storage.close()
     assert recover(crashed) is None
 
 
-async def test_what_is_left_is_served_read_only(crashed: Path, heard, obj) -> None:
+async def test_what_is_left_is_served_read_only(crashed: Path, listener, obj) -> None:
     _log_truncated(crashed)
     storage = StoredSnapshot(crashed, "acknowledged writes are lost")
-    snapshot = await storage.open(heard)
+    snapshot = await storage.open(listener)
     assert 0 < len(snapshot.records) < 20
     with pytest.raises(StorageFailed, match="writes are lost"):
         await storage.put("/new", obj(), 0)
@@ -108,7 +108,7 @@ async def test_what_is_left_is_served_read_only(crashed: Path, heard, obj) -> No
     await storage.close()
 
 
-async def test_a_loss_that_was_accepted_never_uses_lost_revisions_again(crashed: Path, heard, obj) -> None:
+async def test_a_loss_that_was_accepted_never_uses_lost_revisions_again(crashed: Path, listener, obj) -> None:
     _log_truncated(crashed)
     mark = read_mark(crashed)
     loss = recover(crashed)
@@ -118,9 +118,9 @@ async def test_a_loss_that_was_accepted_never_uses_lost_revisions_again(crashed:
     assert 3 < first <= mark
     assert recover(crashed) is None
     storage = SqliteStorage(crashed)
-    snapshot = await storage.open(heard)
+    snapshot = await storage.open(listener)
     assert len(snapshot.records) == first - 3
-    heard.revision = snapshot.revision
+    listener.revision = snapshot.revision
     assert (await storage.put("/new", obj(), 0)).revision > mark
     with pytest.raises(Compacted):
         await storage.history("", mark, snapshot.revision)
@@ -128,54 +128,54 @@ async def test_a_loss_that_was_accepted_never_uses_lost_revisions_again(crashed:
 
 
 async def test_an_accepted_loss_of_everything_is_an_empty_store_above_the_lost_revisions(
-    crashed: Path, heard, obj
+    crashed: Path, listener, obj
 ) -> None:
     mark = read_mark(crashed)
     _removed(crashed)
     assert recover(crashed) is not None
     storage = SqliteStorage(crashed)
-    snapshot = await storage.open(heard)
+    snapshot = await storage.open(listener)
     assert snapshot.records == []
     assert snapshot.revision > mark
     await storage.close()
 
 
-async def test_a_restored_database_does_not_answer_for_the_mark_of_another(tmp_path: Path, heard, obj) -> None:
+async def test_a_restored_database_does_not_answer_for_the_mark_of_another(tmp_path: Path, listener, obj) -> None:
     path, copy = tmp_path / "store.db", tmp_path / "copy.db"
     storage = SqliteStorage(path)
-    heard.revision = (await storage.open(heard)).revision
+    listener.revision = (await storage.open(listener)).revision
     backup(path, copy)
     await storage.put("/later", obj(), 0)
     await storage.close()
     path.unlink()
     restore(copy, path)
     again = SqliteStorage(path)
-    await again.open(heard)
+    await again.open(listener)
     await again.close()
 
 
-async def test_an_orderly_end_marks_the_last_revision(tmp_path: Path, heard, obj) -> None:
+async def test_an_orderly_end_marks_the_last_revision(tmp_path: Path, listener, obj) -> None:
     path = tmp_path / "store.db"
     storage = SqliteStorage(path)
-    heard.revision = (await storage.open(heard)).revision
+    listener.revision = (await storage.open(listener)).revision
     record = await storage.put("/a", obj(), 0)
     older = tmp_path / "older.db"
     await storage.close()
     assert read_mark(path) == record.revision
     shutil.copy(path, older)
     again = SqliteStorage(path)
-    await again.open(heard)
+    await again.open(listener)
     await again.put("/b", obj(), 0)
     await again.close()
     shutil.copy(older, path)  # somebody puts an old copy back
     with pytest.raises(Unwritable, match="are lost"):
-        await SqliteStorage(path).open(heard)
+        await SqliteStorage(path).open(listener)
 
 
-async def test_the_mark_has_every_acknowledged_write_however_the_process_died(crashed: Path, heard) -> None:
+async def test_the_mark_has_every_acknowledged_write_however_the_process_died(crashed: Path, listener) -> None:
     mark = read_mark(crashed)
     storage = SqliteStorage(crashed)
-    assert (await storage.open(heard)).revision == mark
+    assert (await storage.open(listener)).revision == mark
     await storage.close()
 
 
@@ -191,9 +191,9 @@ def test_a_mark_never_goes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "\0" * 21])
-async def test_a_mark_that_says_nothing_is_none(tmp_path: Path, heard, text: str) -> None:
+async def test_a_mark_that_says_nothing_is_none(tmp_path: Path, listener, text: str) -> None:
     path = tmp_path / "store.db"
     mark_of(path).write_text(text)
     storage = SqliteStorage(path)
-    await storage.open(heard)
+    await storage.open(listener)
     await storage.close()

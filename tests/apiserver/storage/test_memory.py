@@ -6,9 +6,9 @@ from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.storage.memory import MemoryStorage
 
 
-async def test_history_is_bounded_by_count(heard, obj) -> None:
+async def test_history_is_bounded_by_count(listener, obj) -> None:
     storage = MemoryStorage(history=3)
-    start = (await storage.open(heard)).revision
+    start = (await storage.open(listener)).revision
     for number in range(5):
         await storage.put(f"/{number}", obj(), 0)
     with pytest.raises(Compacted) as error:
@@ -17,9 +17,9 @@ async def test_history_is_bounded_by_count(heard, obj) -> None:
     assert len(await storage.history("", start + 2, start + 5)) == 3
 
 
-async def test_history_is_bounded_by_the_bytes_it_alone_keeps(heard, obj) -> None:
+async def test_history_is_bounded_by_the_bytes_it_alone_keeps(listener, obj) -> None:
     storage = MemoryStorage(history_bytes=250_000)
-    start = (await storage.open(heard)).revision
+    start = (await storage.open(listener)).revision
     for number in range(5):
         await storage.put(f"/{number}", obj("x" * 100_000), 0)
     assert len(await storage.history("", start, start + 5)) == 5
@@ -30,15 +30,15 @@ async def test_history_is_bounded_by_the_bytes_it_alone_keeps(heard, obj) -> Non
     assert len(await storage.history("", start + 6, start + 8)) == 2
 
 
-async def test_one_starts_where_another_stood(heard, obj) -> None:
+async def test_one_starts_where_another_stood(listener, obj) -> None:
     first = MemoryStorage()
-    await first.open(heard)
+    await first.open(listener)
     await first.put("/kept", obj(), 0)
     second = MemoryStorage()
     second.start_from(first.snapshot())
     await first.delete("/kept", obj(), first.snapshot().revision)
-    heard.revision = 0
-    found = await second.open(heard)
+    listener.revision = 0
+    found = await second.open(listener)
     assert [record.key for record in found.records] == ["/kept"]
     with pytest.raises(Compacted):
         await second.history("", found.revision - 1, found.revision)

@@ -30,15 +30,17 @@ def key(cluster: int, name: str = "web") -> str:
     return f"/work.karmada.io/works/es-{cluster}/{name}"
 
 
-async def opened(path: Path, heard, sharing: Sharing = FEW) -> SqliteStorage:
+async def opened(path: Path, listener, sharing: Sharing = FEW) -> SqliteStorage:
     storage = SqliteStorage(path, sharing=sharing)
-    heard.revision = (await storage.open(heard)).revision
+    listener.revision = (await storage.open(listener)).revision
     return storage
 
 
-async def filled(path: Path, heard, clusters: int = 20, sharing: Sharing = FEW) -> tuple[SqliteStorage, list[Record]]:
+async def filled(
+    path: Path, listener, clusters: int = 20, sharing: Sharing = FEW
+) -> tuple[SqliteStorage, list[Record]]:
     """A store with the Works of a workload, all of them compacted."""
-    storage = await opened(path, heard, sharing)
+    storage = await opened(path, listener, sharing)
     records = [await storage.put(key(cluster), work(cluster), 0) for cluster in range(clusters)]
     await storage.compact(records[-1].revision)
     return storage, records
@@ -83,16 +85,16 @@ def test_only_what_is_repeated_in_namespaces_is_alike() -> None:
     assert likeness_of("/core/nodes//n1") == likeness_of("/odd") == ""
 
 
-async def test_alike_objects_take_little_room_and_are_read_as_they_were_written(tmp_path: Path, heard) -> None:
+async def test_alike_objects_take_little_room_and_are_read_as_they_were_written(tmp_path: Path, listener) -> None:
     path = tmp_path / "store.db"
-    storage, records = await filled(path, heard)
+    storage, records = await filled(path, listener)
     await storage.close()
 
     assert counted(path, "base") == 1
     assert counted(path, "log") == 0
     uses(path)
     again = SqliteStorage(path)
-    snapshot = await again.open(heard)
+    snapshot = await again.open(listener)
     await again.close()
     assert [(one.key, whole(one.value), one.revision) for one in snapshot.records] == sorted(map(tuple, records))
     assert len({id(one.value.base) for one in snapshot.records if isinstance(one.value, Delta)}) == 1
@@ -108,7 +110,7 @@ async def test_the_watch_cache_holds_what_they_have_in_common_once(tmp_path: Pat
     before = [item.body for item in store.list(KIND).items]
     events = store.watch(KIND, after=store.revision - 3)
     await storage.compact(store.revision)
-    await asyncio.sleep(0)  # what the writing thread has said is heard in the next turn
+    await asyncio.sleep(0)  # what the writing thread has said is listener in the next turn
 
     items = store.list(KIND).items
     assert [item.body for item in items] == before
@@ -132,8 +134,8 @@ async def test_an_object_that_changed_meanwhile_is_held_as_it_is(tmp_path: Path)
     await store.stop()
 
 
-async def test_watches_resume_over_changes_of_objects_that_are_shared(tmp_path: Path, heard) -> None:
-    storage, records = await filled(tmp_path / "store.db", heard)
+async def test_watches_resume_over_changes_of_objects_that_are_shared(tmp_path: Path, listener) -> None:
+    storage, records = await filled(tmp_path / "store.db", listener)
     changed = await storage.put(key(0), work(0, "changed"), records[0].revision)
     await storage.delete(key(1), work(1, "last"), records[1].revision)
 
@@ -146,9 +148,9 @@ async def test_watches_resume_over_changes_of_objects_that_are_shared(tmp_path: 
     await storage.close()
 
 
-async def test_a_base_stays_as_long_as_something_is_a_difference_from_it(tmp_path: Path, heard) -> None:
+async def test_a_base_stays_as_long_as_something_is_a_difference_from_it(tmp_path: Path, listener) -> None:
     path = tmp_path / "store.db"
-    storage, records = await filled(path, heard)
+    storage, records = await filled(path, listener)
     for record in records[1:]:
         last = await storage.delete(record.key, work(0), record.revision)
     await storage.compact(last)
@@ -164,9 +166,9 @@ async def test_a_base_stays_as_long_as_something_is_a_difference_from_it(tmp_pat
     assert counted(path, "base") == 1
 
 
-async def test_an_edit_of_all_of_them_makes_another_base_when_it_is_large(tmp_path: Path, heard) -> None:
+async def test_an_edit_of_all_of_them_makes_another_base_when_it_is_large(tmp_path: Path, listener) -> None:
     path = tmp_path / "store.db"
-    storage, records = await filled(path, heard)
+    storage, records = await filled(path, listener)
     other = MANIFEST.replace("the same", "something else that is the same")
     edited = [
         await storage.put(record.key, work(number, "", other), record.revision) for number, record in enumerate(records)
@@ -177,16 +179,18 @@ async def test_an_edit_of_all_of_them_makes_another_base_when_it_is_large(tmp_pa
     uses(path)
     assert counted(path, "base") == 1
     again = SqliteStorage(path)
-    assert {whole(one.value) for one in (await again.open(heard)).records} == {one.value for one in edited}
+    assert {whole(one.value) for one in (await again.open(listener)).records} == {one.value for one in edited}
     await again.close()
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_whatever_is_written_compacted_and_reopened_is_found_again(seed: int, tmp_path: Path, heard) -> None:
+async def test_whatever_is_written_compacted_and_reopened_is_found_again(seed: int, tmp_path: Path, listener) -> None:
     random, path = Random(seed), tmp_path / "store.db"
     expected: dict[str, Record] = {}
     for _ in range(4):
-        storage = await opened(path, heard, Sharing(copies=random.choice((2, 3)), size=0, times=random.choice((0, 4))))
+        storage = await opened(
+            path, listener, Sharing(copies=random.choice((2, 3)), size=0, times=random.choice((0, 4)))
+        )
         for _ in range(60):
             cluster, name = random.randrange(6), random.choice(("web", "db"))
             where = key(cluster, name)
@@ -204,14 +208,16 @@ async def test_whatever_is_written_compacted_and_reopened_is_found_again(seed: i
         if counted(path, "sqlite_schema WHERE name = 'shared'"):
             uses(path)
         again = SqliteStorage(path)
-        found = {one.key: Record(one.key, whole(one.value), one.revision) for one in (await again.open(heard)).records}
+        found = {
+            one.key: Record(one.key, whole(one.value), one.revision) for one in (await again.open(listener)).records
+        }
         await again.close()
         assert found == expected
 
 
-async def test_a_file_without_anything_to_share_stays_one_of_the_format_before(tmp_path: Path, heard) -> None:
+async def test_a_file_without_anything_to_share_stays_one_of_the_format_before(tmp_path: Path, listener) -> None:
     path = tmp_path / "store.db"
-    storage, _ = await filled(path, heard, clusters=7, sharing=Sharing())
+    storage, _ = await filled(path, listener, clusters=7, sharing=Sharing())
     await storage.check()
     await storage.close()
     with closing(sqlite3.connect(path)) as db:
@@ -220,29 +226,29 @@ async def test_a_file_without_anything_to_share_stays_one_of_the_format_before(t
     assert counted(path, "sqlite_schema WHERE name = 'shared'") == 0
 
 
-async def test_a_file_that_shares_says_so_to_earlier_versions(tmp_path: Path, heard) -> None:
+async def test_a_file_that_shares_says_so_to_earlier_versions(tmp_path: Path, listener) -> None:
     path = tmp_path / "store.db"
-    storage, _ = await filled(path, heard, clusters=8, sharing=Sharing())
+    storage, _ = await filled(path, listener, clusters=8, sharing=Sharing())
     await storage.close()
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (2,)
 
 
-async def test_a_backup_of_shared_objects_is_restored_and_read_only_as_well(tmp_path: Path, heard) -> None:
+async def test_a_backup_of_shared_objects_is_restored_and_read_only_as_well(tmp_path: Path, listener) -> None:
     path, copy, other = (tmp_path / name for name in ("store.db", "backup.db", "restored.db"))
-    storage, records = await filled(path, heard)
+    storage, records = await filled(path, listener)
     await asyncio.to_thread(backup, path, copy)
     await storage.close()
     await asyncio.to_thread(restore, copy, other)
     for reader in (SqliteStorage(other), StoredSnapshot(other, "for a test")):
-        found = (await reader.open(heard)).records
+        found = (await reader.open(listener)).records
         await reader.close()
         assert {(one.key, whole(one.value)) for one in found} == {(one.key, one.value) for one in records}
 
 
-async def test_a_plain_backup_is_of_the_format_that_earlier_versions_read(tmp_path: Path, heard) -> None:
+async def test_a_plain_backup_is_of_the_format_that_earlier_versions_read(tmp_path: Path, listener) -> None:
     path, copy = tmp_path / "store.db", tmp_path / "backup.db"
-    storage, records = await filled(path, heard)
+    storage, records = await filled(path, listener)
     edited = await storage.put(key(3), work(3, "edited"), records[3].revision)
     await asyncio.to_thread(partial(backup, path, copy, plain=True))
     await storage.close()
@@ -250,7 +256,7 @@ async def test_a_plain_backup_is_of_the_format_that_earlier_versions_read(tmp_pa
         assert db.execute("PRAGMA user_version").fetchone() == (1,)
     assert counted(copy, "sqlite_schema WHERE name IN ('shared', 'base', 'unused')") == 0
     reader = SqliteStorage(copy)
-    found = (await reader.open(heard)).records
+    found = (await reader.open(listener)).records
     (change,) = await reader.history("/", edited.revision - 1, edited.revision)
     await reader.close()
     expected = {one.key: one.value for one in records} | {edited.key: edited.value}
@@ -268,19 +274,19 @@ async def test_a_plain_backup_is_of_the_format_that_earlier_versions_read(tmp_pa
         "DELETE FROM shared WHERE revision = (SELECT max(revision) FROM shared)",
     ],
 )
-async def test_what_cannot_be_put_together_again_is_corrupt(tmp_path: Path, heard, spoil: str) -> None:
+async def test_what_cannot_be_put_together_again_is_corrupt(tmp_path: Path, listener, spoil: str) -> None:
     path = tmp_path / "store.db"
-    storage, _ = await filled(path, heard)
+    storage, _ = await filled(path, listener)
     await storage.close()
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(spoil)
     with pytest.raises(Unusable, match="restore a backup"):
-        await SqliteStorage(path).open(heard)
+        await SqliteStorage(path).open(listener)
 
 
-async def test_alike_objects_give_their_room_back(tmp_path: Path, heard) -> None:
+async def test_alike_objects_give_their_room_back(tmp_path: Path, listener) -> None:
     path = tmp_path / "store.db"
-    storage = await opened(path, heard)
+    storage = await opened(path, listener)
     large = MANIFEST * 10
     records = await asyncio.gather(*(storage.put(key(one), work(one, "", large), 0) for one in range(400)))
     await storage.compact(max(record.revision for record in records))

@@ -15,9 +15,9 @@ from karmada.apiserver.storage.sqlite import SqliteStorage, Unusable, backup, re
 from karmada.apiserver.storage.sqlite.database import FORMAT, Row, append, connect, explain
 
 
-async def test_the_file_is_for_its_owner_only(tmp_path: Path, heard, obj) -> None:
+async def test_the_file_is_for_its_owner_only(tmp_path: Path, listener, obj) -> None:
     storage = SqliteStorage(tmp_path / "store.db")
-    await storage.open(heard)
+    await storage.open(listener)
     await storage.put("/a", obj(), 0)
     assert {entry.name: oct(entry.stat().st_mode & 0o777) for entry in os.scandir(tmp_path)} == dict.fromkeys(
         ("store.db", "store.db-wal", "store.db-shm", "store.db.lock", "store.db.mark"), "0o600"
@@ -32,13 +32,13 @@ def test_a_commit_reaches_the_disk_before_it_is_answered(tmp_path: Path) -> None
     db.close()
 
 
-async def test_a_second_server_is_refused(tmp_path: Path, heard) -> None:
+async def test_a_second_server_is_refused(tmp_path: Path, listener) -> None:
     first, second = SqliteStorage(tmp_path / "store.db"), SqliteStorage(tmp_path / "store.db")
-    await first.open(heard)
+    await first.open(listener)
     with pytest.raises(Unusable, match="in use by another API server"):
-        await second.open(heard)
+        await second.open(listener)
     await first.close()
-    await second.open(heard)
+    await second.open(listener)
     await second.close()
 
 
@@ -77,18 +77,18 @@ def _newer(path: Path) -> None:
     ],
     ids=["garbage", "truncated", "foreign", "newer", "directory"],
 )
-async def test_a_file_that_cannot_be_used_is_named_with_a_remedy(tmp_path: Path, heard, spoil, message: str) -> None:
+async def test_a_file_that_cannot_be_used_is_named_with_a_remedy(tmp_path: Path, listener, spoil, message: str) -> None:
     path = tmp_path / "store.db"
     spoil(path)
     storage = SqliteStorage(path)
     with pytest.raises(Unusable, match=message) as error:
-        await storage.open(heard)
+        await storage.open(listener)
     assert str(path) in str(error.value)
 
 
-async def test_a_missing_folder_is_named(tmp_path: Path, heard) -> None:
+async def test_a_missing_folder_is_named(tmp_path: Path, listener) -> None:
     with pytest.raises(Unusable, match="No such file or directory"):
-        await SqliteStorage(tmp_path / "no" / "store.db").open(heard)
+        await SqliteStorage(tmp_path / "no" / "store.db").open(listener)
 
 
 def test_a_read_only_file_is_named_with_a_remedy(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ from karmada.apiserver.storage.base import StorageFailed, Value
 from karmada.apiserver.storage.sqlite import SqliteStorage
 
 class Silent:
-    def committed(self, changes, revision): print("heard", *(change.key for change in changes))
+    def committed(self, changes, revision): print("listener", *(change.key for change in changes))
     def replaced(self, snapshot): raise AssertionError
 
 async def main():
@@ -138,37 +138,37 @@ asyncio.run(main())
 """
 
 
-async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, heard) -> None:
+async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, listener) -> None:
     path = tmp_path / "store.db"
     result = await asyncio.to_thread(
         subprocess.run, [sys.executable, "-c", _FULL, str(path)], capture_output=True, text=True, timeout=60
     )
     assert result.stderr == ""
     lines = result.stdout.splitlines()
-    assert lines[0] == "heard /before"
+    assert lines[0] == "listener /before"
     assert lines[1].startswith(f"failed {path}: ")
-    assert lines[2] == "heard /small"
+    assert lines[2] == "listener /small"
     assert all(line.startswith(f"failed {path}: ") for line in lines[3:5])
-    assert lines[5:] == ["heard /large"]
+    assert lines[5:] == ["listener /large"]
     storage = SqliteStorage(path)
-    assert [record.key for record in (await storage.open(heard)).records] == ["/before", "/large", "/small"]
+    assert [record.key for record in (await storage.open(listener)).records] == ["/before", "/large", "/small"]
     await storage.close()
 
 
-async def test_a_write_that_cannot_be_stored_fails_alone(tmp_path: Path, heard, obj) -> None:
+async def test_a_write_that_cannot_be_stored_fails_alone(tmp_path: Path, listener, obj) -> None:
     storage = SqliteStorage(tmp_path / "store.db")
-    await storage.open(heard)
+    await storage.open(listener)
     keys = ["/a", "/b", "/not-\ud800-text", "/c"]
     outcomes = await asyncio.gather(*(storage.put(key, obj(), 0) for key in keys), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [Record, Record, StorageFailed, Record]
-    assert [change.key for change in heard.changes] == ["/a", "/b", "/c"]
+    assert [change.key for change in listener.changes] == ["/a", "/b", "/c"]
     await storage.close()
 
 
-async def test_compaction_frees_the_rows_nobody_needs(tmp_path: Path, heard, obj) -> None:
+async def test_compaction_frees_the_rows_nobody_needs(tmp_path: Path, listener, obj) -> None:
     path = tmp_path / "store.db"
     storage = SqliteStorage(path)
-    await storage.open(heard)
+    await storage.open(listener)
     for name in ("/a", "/b"):
         revision = 0
         for number in range(600):
@@ -182,10 +182,10 @@ async def test_compaction_frees_the_rows_nobody_needs(tmp_path: Path, heard, obj
     db.close()
 
 
-async def test_compaction_gives_room_back(tmp_path: Path, heard, obj) -> None:
+async def test_compaction_gives_room_back(tmp_path: Path, listener, obj) -> None:
     path = tmp_path / "store.db"
     storage = SqliteStorage(path)
-    await storage.open(heard)
+    await storage.open(listener)
     records = await asyncio.gather(*(storage.put(f"/{number}", obj("x" * 10_000), 0) for number in range(2000)))
     last = await asyncio.gather(*(storage.delete(record.key, obj(), record.revision) for record in records))
     await storage.compact(max(last))
@@ -194,10 +194,10 @@ async def test_compaction_gives_room_back(tmp_path: Path, heard, obj) -> None:
     assert sum(entry.stat().st_size for entry in os.scandir(tmp_path)) < 5_000_000
 
 
-async def test_an_interrupted_compaction_goes_on_at_the_next_one(tmp_path: Path, heard, obj) -> None:
+async def test_an_interrupted_compaction_goes_on_at_the_next_one(tmp_path: Path, listener, obj) -> None:
     path = tmp_path / "store.db"
     storage = SqliteStorage(path)
-    await storage.open(heard)
+    await storage.open(listener)
     first = await storage.put("/a", obj("1"), 0)
     second = await storage.put("/a", obj("2"), first.revision)
     await storage.close()
@@ -205,7 +205,7 @@ async def test_an_interrupted_compaction_goes_on_at_the_next_one(tmp_path: Path,
     db.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (second.revision,))
     db.close()
     again = SqliteStorage(path)
-    snapshot = await again.open(heard)
+    snapshot = await again.open(listener)
     assert snapshot.records == [Record("/a", second.value, second.revision)]
     with pytest.raises(Compacted):
         await again.history("", first.revision, second.revision)
@@ -216,10 +216,10 @@ async def test_an_interrupted_compaction_goes_on_at_the_next_one(tmp_path: Path,
     db.close()
 
 
-async def test_a_backup_taken_during_writes_is_restored_whole(tmp_path: Path, heard, obj) -> None:
+async def test_a_backup_taken_during_writes_is_restored_whole(tmp_path: Path, listener, obj) -> None:
     path, copy, other = (tmp_path / name for name in ("store.db", "backup.db", "restored.db"))
     storage = SqliteStorage(path)
-    await storage.open(heard)
+    await storage.open(listener)
     acknowledged = await asyncio.gather(*(storage.put(f"/{number}", obj("x" * 1000), 0) for number in range(200)))
 
     async def busy() -> None:
@@ -232,24 +232,24 @@ async def test_a_backup_taken_during_writes_is_restored_whole(tmp_path: Path, he
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     await asyncio.to_thread(restore, copy, other)
     restored = SqliteStorage(other)
-    snapshot = await restored.open(heard)
+    snapshot = await restored.open(listener)
     assert set(acknowledged) <= set(snapshot.records)
     assert len({record.key for record in snapshot.records}) == len(snapshot.records)
     newest = await storage.put("/newest", obj(), 0)
     assert snapshot.revision > newest.revision
     with pytest.raises(Compacted):
         await restored.history("", newest.revision, snapshot.revision)
-    heard.revision = snapshot.revision
+    listener.revision = snapshot.revision
     record = acknowledged[0]
     await restored.put(record.key, obj(), record.revision)
     await restored.close()
     await storage.close()
 
 
-async def test_restoring_never_overwrites(tmp_path: Path, heard, obj) -> None:
+async def test_restoring_never_overwrites(tmp_path: Path, listener, obj) -> None:
     path, copy = tmp_path / "store.db", tmp_path / "backup.db"
     storage = SqliteStorage(path)
-    await storage.open(heard)
+    await storage.open(listener)
     backup(path, copy)
     with pytest.raises(Unusable, match="in use"):
         restore(copy, path)

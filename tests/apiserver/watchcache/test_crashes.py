@@ -20,10 +20,10 @@ def _run_until_killed(file: Path, seed: int, lines: int) -> list[list[str]]:
     """What the child said before it was killed, somewhere after this many lines."""
     with subprocess.Popen([sys.executable, str(CHILD), str(file), str(seed)], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
-        said = [child.stdout.readline() for _ in range(lines)]
+        output = [child.stdout.readline() for _ in range(lines)]
         child.kill()
-        said += child.stdout.readlines()
-    return [line.decode().split() for line in said if line.endswith(b"\n")]
+        output += child.stdout.readlines()
+    return [line.decode().split() for line in output if line.endswith(b"\n")]
 
 
 async def _history(storage: SqliteStorage, after: int, until: int) -> list[Change]:
@@ -37,12 +37,12 @@ async def _history(storage: SqliteStorage, after: int, until: int) -> list[Chang
 async def test_a_killed_store_keeps_what_it_acknowledged(tmp_path: Path, seed: int) -> None:
     file, chance = tmp_path / "store.db", random.Random(seed)
     for round in range(4):
-        said = await asyncio.to_thread(_run_until_killed, file, seed * 10 + round, chance.randint(1, 600))
-        start = int(said[0][1])
+        output = await asyncio.to_thread(_run_until_killed, file, seed * 10 + round, chance.randint(1, 600))
+        start = int(output[0][1])
         acknowledged = {
-            name: (int(revision), text) for what, name, revision, text in (s for s in said if s[0] == "ack")
+            name: (int(revision), text) for what, name, revision, text in (s for s in output if s[0] == "ack")
         }
-        saw = [int(words[2]) for words in said if words[0] == "saw"]
+        saw = [int(words[2]) for words in output if words[0] == "saw"]
         assert saw == sorted(set(saw))
 
         storage = SqliteStorage(file)

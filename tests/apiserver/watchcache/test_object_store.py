@@ -293,17 +293,17 @@ async def test_watchers_share_one_encoded_line_while_it_is_fresh(store: WatchCac
 async def test_listeners_hear_every_change_even_beside_one_that_fails(
     store: WatchCache, caplog: pytest.LogCaptureFixture, failures: list[str]
 ) -> None:
-    heard: list[tuple[str, str]] = []
+    received: list[tuple[str, str]] = []
 
     def broken(kind: tuple[str, str], event: StoreEvent) -> None:
         raise ValueError(event.item.body)
 
     store.subscribe(broken)
-    store.subscribe(lambda kind, event: heard.append((kind[1], event.type)))
+    store.subscribe(lambda kind, event: received.append((kind[1], event.type)))
     await store.create(PODS, "ns", "a", value(), index())
     await store.create(NODES, "", "n", value(), index())
     await store.delete(PODS, "ns", "a", value(), 3)
-    assert heard == [("pods", "ADDED"), ("nodes", "ADDED"), ("pods", "DELETED")]
+    assert received == [("pods", "ADDED"), ("nodes", "ADDED"), ("pods", "DELETED")]
     assert caplog.text.count("a listener failed") == 3
     assert "resourceVersion" not in caplog.text
 
@@ -311,12 +311,12 @@ async def test_listeners_hear_every_change_even_beside_one_that_fails(
 async def test_a_replaced_state_ends_watches_and_gives_listeners_the_difference(store: WatchCache) -> None:
     for name in ("same", "gone", "changed"):
         await store.create(PODS, "ns", name, value(), index())
-    heard: list[tuple[str, str, int]] = []
-    store.subscribe(lambda kind, event: heard.append((event.type, event.item.name, event.item.revision)))
+    received: list[tuple[str, str, int]] = []
+    store.subscribe(lambda kind, event: received.append((event.type, event.item.name, event.item.revision)))
     watcher = store.watch(PODS)
     state = [("same", 3), ("changed", 8), ("new", 9)]
     store.replaced(Snapshot([Record(f"/core/pods/ns/{name}", value().at(at), at) for name, at in state], 9))
-    assert heard == [("DELETED", "gone", 9), ("MODIFIED", "changed", 8), ("ADDED", "new", 9)]
+    assert received == [("DELETED", "gone", 9), ("MODIFIED", "changed", 8), ("ADDED", "new", 9)]
     assert [item.name for item in store.list(PODS).items] == ["changed", "new", "same"]
     assert store.revision == 9
     with pytest.raises(Compacted):

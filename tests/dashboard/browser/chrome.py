@@ -31,9 +31,9 @@ class Window:
         self.complaints: list[str] = []
         """Errors of scripts and breaches of the Content-Security-Policy."""
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", self._said)
+        page.on("console", self._logged)
 
-    def _said(self, message: ConsoleMessage) -> None:
+    def _logged(self, message: ConsoleMessage) -> None:
         refused = "status of 4" in message.text or "net::ERR" in message.text
         if message.type == "error" and not refused:
             self.complaints.append(message.text)

@@ -80,7 +80,7 @@ async def test_an_estimator_counts_what_fits_into_a_stock_member(stage: Stage) -
 async def test_a_descheduler_leads_and_is_healthy(stage: Stage) -> None:
     descheduler = await stage.start(DESCHEDULER)
     await eventually(lambda: holder(stage.client, DESCHEDULER), PATIENCE)
-    assert "Traceback" not in descheduler.said
+    assert "Traceback" not in descheduler.output
 
 
 async def test_an_agent_creates_nothing_but_its_own(stage: Stage, federation: Federation) -> None:

@@ -125,8 +125,8 @@ async def test_whoever_writes_leads_whatever_is_cut_and_whatever_the_clocks_say(
     try:
         async with contextlib.AsyncExitStack() as stack:
             since = journal["metadata"]["resourceVersion"]
-            for type_, said in ((LEASES, _holder_of), (CONFIG_MAPS, _writer_of)):
-                tasks.append(asyncio.create_task(_follow(hub, type_, since, said, history)))
+            for type_, reader in ((LEASES, _holder_of), (CONFIG_MAPS, _writer_of)):
+                tasks.append(asyncio.create_task(_follow(hub, type_, since, reader, history)))
             lines, candidates = [], []
             for name in names:
                 lines.append(await stack.enter_async_context(Line(stage.hub.port)))
@@ -171,7 +171,7 @@ async def _follow(
     hub: Client,
     type_: Any,
     since: str,
-    said: Callable[[dict[str, Any]], tuple[str, str]],
+    reader: Callable[[dict[str, Any]], tuple[str, str]],
     history: list[tuple[int, str, str]],
 ) -> None:
     """Write down what an object says in the order in which etcd committed it."""
@@ -179,4 +179,4 @@ async def _follow(
     async with hub.resource(type_).watch(scope, since) as events:
         async for batch in events:
             trees = [event.object for event in batch]
-            history += [(int(tree["metadata"]["resourceVersion"]), *said(tree)) for tree in trees]
+            history += [(int(tree["metadata"]["resourceVersion"]), *reader(tree)) for tree in trees]

@@ -95,8 +95,8 @@ async def test_nothing_acknowledged_before_a_snapshot_is_lost_and_members_keep_w
 
     async def adopted() -> bool:
         works = [one for one in (await hub.resource(WORKS).list()).items if one["metadata"]["name"].startswith(LATER)]
-        said = [condition for one in works for condition in one["status"]["conditions"]]
-        return len([one for one in said if one["type"] == "Applied" and one["status"] == "True"]) == len(members)
+        conditions = [condition for one in works for condition in one["status"]["conditions"]]
+        return len([one for one in conditions if one["type"] == "Applied" and one["status"] == "True"]) == len(members)
 
     await eventually(adopted, PATIENCE)
     assert {key: uid for key, uid in (await uids(members)).items() if key[1] == LATER} == {

@@ -23,7 +23,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Kube
 
         async def ready() -> bool:
             workloads.check()
-            return "ready\n" in workloads.said
+            return "ready\n" in workloads.output
 
         try:
             await eventually(ready)

@@ -78,8 +78,8 @@ async def test_many_large_answers_at_once_are_bounded_together(hostile, client):
     hostile.attack = endless_body
     tracemalloc.start()
     try:
-        asking = (client.resource(PODS).get(f"p{number}", "default") for number in range(32))
-        outcomes = await asyncio.gather(*asking, return_exceptions=True)
+        requests = (client.resource(PODS).get(f"p{number}", "default") for number in range(32))
+        outcomes = await asyncio.gather(*requests, return_exceptions=True)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -125,17 +125,17 @@ async def test_a_flood_of_events_leaves_turns_for_others(hostile, client):
 
 async def test_a_page_that_is_too_large_is_asked_for_with_fewer_objects(scripted, reply):
     item = {"metadata": {"name": "a", "annotations": {"large": "x" * (limits.ANSWER // 20)}}}
-    asked = []
+    requests = []
 
     def script(exchange, number):
         limit = int(exchange.path.partition("limit=")[2])
-        asked.append(limit)
+        requests.append(limit)
         return reply({"kind": "PodList", "apiVersion": "v1", "items": [item] * limit, "metadata": {}})
 
     scripted.script = script
     client = Client(HttpTransport(Target(f"http://127.0.0.1:{scripted.port}")))
     page = await client.resource(PODS).page(EVERYTHING, limit=100)
-    assert asked == [100, 10]
+    assert requests == [100, 10]
     assert len(page.items) == 10
     scripted.script = lambda exchange, number: reply(b" " * (limits.ANSWER + 1))
     with pytest.raises(AnswerTooLarge):

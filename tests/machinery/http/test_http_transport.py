@@ -256,7 +256,7 @@ async def test_an_exec_plugin_gives_the_token_once(scripted, connect, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "expected"),
     [
         ("raise SystemExit(3)", "failed with exit code 3"),
         ("print('s3cret but no JSON')", "did not print an ExecCredential"),
@@ -264,8 +264,8 @@ async def test_an_exec_plugin_gives_the_token_once(scripted, connect, tmp_path):
     ],
     ids=["fails", "prints text", "prints something else"],
 )
-async def test_a_bad_exec_plugin_is_explained_without_its_output(connect, tmp_path, script, said):
-    with pytest.raises(Unauthorized, match=said) as caught:
+async def test_a_bad_exec_plugin_is_explained_without_its_output(connect, tmp_path, script, expected):
+    with pytest.raises(Unauthorized, match=expected) as caught:
         await connect(identity=plugin(tmp_path, script)).send(GET)
     assert "s3cret" not in str(caught.value)
 
@@ -371,11 +371,11 @@ async def test_a_base_path_of_the_server_is_kept(scripted):
 
 
 async def test_requests_go_through_a_proxy(scripted, connect):
-    asked = []
+    requests = []
 
     async def proxy(reader, writer):
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head.decode())
+        requests.append(head.decode())
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", scripted.port)
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
 
@@ -390,9 +390,9 @@ async def test_requests_go_through_a_proxy(scripted, connect):
     port = server.sockets[0].getsockname()[1]
     transport = connect(proxy=f"http://user:p%40ss@127.0.0.1:{port}", proxy_headers=(("X-Tenant", "one"),))
     await transport.send(GET)
-    assert asked[0].startswith(f"CONNECT 127.0.0.1:{scripted.port} HTTP/1.1\r\n")
-    assert "Proxy-Authorization: Basic dXNlcjpwQHNz" in asked[0]
-    assert "X-Tenant: one\r\n" in asked[0]
+    assert requests[0].startswith(f"CONNECT 127.0.0.1:{scripted.port} HTTP/1.1\r\n")
+    assert "Proxy-Authorization: Basic dXNlcjpwQHNz" in requests[0]
+    assert "X-Tenant: one\r\n" in requests[0]
     assert "x-tenant" not in scripted.exchanges[0].headers
     await transport.close()
     await asyncio.sleep(0.01)

@@ -84,7 +84,7 @@ def test_several_files_are_merged_and_the_first_wins(example, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("contexts: []", "no context is chosen"),
         ("current-context: x", 'no context "x" in the kubeconfig (there are: none)'),
@@ -123,10 +123,10 @@ def test_several_files_are_merged_and_the_first_wins(example, tmp_path):
         "bad base64",
     ],
 )
-def test_what_is_wrong_is_said(content, said):
+def test_what_is_wrong_is_said(content, expected):
     with pytest.raises(KubeconfigError) as caught:
         from_bytes(content.encode()).target()
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -88,7 +88,7 @@ class Line:
 
     def __init__(self, sends: bytes) -> None:
         self._sends = [sends]
-        self.said = b""
+        self.received = b""
         self.closed = False
 
     async def read(self) -> bytes:
@@ -98,7 +98,7 @@ class Line:
         raise AssertionError
 
     async def write(self, data: bytes) -> None:
-        self.said += data
+        self.received += data
 
     async def close(self) -> None:
         self.closed = True
@@ -167,7 +167,7 @@ async def test_a_known_program_runs_serves_behind_its_service_and_ends_with_its_
     assert forwarding is not None
     await forwarding.forward(SPACE, "server", 5443, line)
     assert line.closed
-    assert line.said.startswith(b"\x15\x03") or b"400" in line.said  # what a TLS server says to plain text
+    assert line.received.startswith(b"\x15\x03") or b"400" in line.received  # what a TLS server says to plain text
     with pytest.raises(ForwardingFailed, match="Connection refused"):
         await forwarding.forward(SPACE, "server", 1, line)
     stamped = await log_of(member, timestamps=True, tail=1)

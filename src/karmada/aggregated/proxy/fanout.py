@@ -38,8 +38,8 @@ CLUSTER_BYTES, TOTAL_BYTES = 16 * MIB, 64 * MIB
 _TEXT = "text/plain; charset=utf-8"
 
 
-class _Heard(NamedTuple):
-    """What one cluster said."""
+class _ClusterAnswer(NamedTuple):
+    """What one cluster answered."""
 
     cluster: Cluster
     status: int
@@ -71,8 +71,8 @@ class FanOut:
                 return Answer(405, f"Request verb {verb} is not support".encode(), _TEXT)
             return await self._list(clusters, request, path, user)
         whole = paths.format_path(named._replace(subresource="", subpath=""))
-        heard = await self._ask(clusters, _reading(request), whole, user)
-        having = [item.cluster for item in heard if item.status == 200]
+        answers = await self._ask(clusters, _reading(request), whole, user)
+        having = [item.cluster for item in answers if item.status == 200]
         if not having:
             return Answer(404, b"resource not found or don't have permission to get it", _TEXT)
         if len(having) > 1:
@@ -81,10 +81,10 @@ class FanOut:
         return await self._forward(having[0], request, path, user)
 
     async def _list(self, clusters: Sequence[Cluster], request: HttpRequest, path: str, user: UserInfo) -> AnyAnswer:
-        heard = await self._ask(clusters, request, path, user)
+        answers = await self._ask(clusters, request, path, user)
         merged: dict[str, Any] | None = None
         silent = []
-        for item in heard:
+        for item in answers:
             found = _listing(item)
             await asyncio.sleep(0)
             if found is None:
@@ -100,20 +100,22 @@ class FanOut:
         warning = {"Warning": f'299 - "no answer from: {shown}"'} if silent else {}
         return Answer(200, orjson.dumps(merged), "application/json", warning)
 
-    async def _ask(self, clusters: Sequence[Cluster], request: HttpRequest, path: str, user: UserInfo) -> list[_Heard]:
-        asking = _Asking(self._forward, request, path, user, self._cluster_bytes)
+    async def _ask(
+        self, clusters: Sequence[Cluster], request: HttpRequest, path: str, user: UserInfo
+    ) -> list[_ClusterAnswer]:
+        sender = _Asking(self._forward, request, path, user, self._cluster_bytes)
         ordered = sorted(clusters, key=lambda cluster: cluster.metadata.name)
         waiting = iter(ordered)
-        heard: dict[str, _Heard] = {}
+        answers: dict[str, _ClusterAnswer] = {}
 
         async def ask() -> None:
             for cluster in waiting:
-                heard[cluster.metadata.name] = await asking.ask(cluster)
+                answers[cluster.metadata.name] = await sender.ask(cluster)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._at_once, len(ordered))):
                 group.create_task(ask())
-        return [heard[cluster.metadata.name] for cluster in ordered]
+        return [answers[cluster.metadata.name] for cluster in ordered]
 
 
 class _Asking:
@@ -121,28 +123,28 @@ class _Asking:
 
     def __init__(self, forward: Forward, request: HttpRequest, path: str, user: UserInfo, cluster_bytes: int) -> None:
         self._forward = forward
-        self._asked = (request, path, user)
+        self._request = (request, path, user)
         self._end = asyncio.get_running_loop().time() + TOTAL_SECONDS
         self._cluster_bytes = cluster_bytes
         self._room = TOTAL_BYTES
 
-    async def ask(self, cluster: Cluster) -> _Heard:
+    async def ask(self, cluster: Cluster) -> _ClusterAnswer:
         """What one cluster says; a status of 0 when it says nothing of use."""
-        request, path, user = self._asked
+        request, path, user = self._request
         now = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout_at(min(self._end, now + SECONDS)):
                 answer = await self._forward(cluster, request, path, user)
                 if isinstance(answer, Streamed):
                     body = await self._read(answer)
-                    return _Heard(cluster, answer.code if body is not None else 0, body or b"")
+                    return _ClusterAnswer(cluster, answer.code if body is not None else 0, body or b"")
                 if isinstance(answer, Answer):
-                    return _Heard(cluster, answer.code, answer.body)
+                    return _ClusterAnswer(cluster, answer.code, answer.body)
                 assert isinstance(answer, Upgraded)
                 await answer.serve(ENDED)
         except (Failure, TimeoutError, OSError):
             pass
-        return _Heard(cluster, 0, b"")
+        return _ClusterAnswer(cluster, 0, b"")
 
     async def _read(self, answer: Streamed) -> bytes | None:
         """The whole of an answer, None where there is no room for it."""
@@ -168,11 +170,11 @@ def _reading(request: HttpRequest) -> HttpRequest:
     return HttpRequest("GET", request.path, "", headers, b"", request.peer, request.certificate)
 
 
-def _listing(heard: _Heard) -> dict[str, Any] | None:
-    if heard.status != 200:
+def _listing(answer: _ClusterAnswer) -> dict[str, Any] | None:
+    if answer.status != 200:
         return None
     try:
-        found = orjson.loads(heard.body)
+        found = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
         return None
     return found if isinstance(found, dict) and ("items" in found or "rows" in found) else None

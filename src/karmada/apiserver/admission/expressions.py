@@ -76,10 +76,10 @@ class Expressions:
             raise cel.EvaluationError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
         return True
 
-    def _answer(self, account: tuple[str, str] | None, asked: dict[str, str]) -> tuple[bool, str]:
+    def _answer(self, account: tuple[str, str] | None, attributes: dict[str, str]) -> tuple[bool, str]:
         user = UserInfo(user_name(*account), group_names(account[0])) if account else self._user
-        version = "" if "path" in asked else "*"
-        decision = self._authorizer.authorize(user, Attributes(version=version, **asked))
+        version = "" if "path" in attributes else "*"
+        decision = self._authorizer.authorize(user, Attributes(version=version, **attributes))
         return decision.allowed, decision.reason
 
 

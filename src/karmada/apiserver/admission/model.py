@@ -68,7 +68,7 @@ class AdmissionChain:
 
     def __init__(self, plugins: Iterable[AdmissionPlugin] = ()) -> None:
         self._plugins = list(plugins)
-        self._asked: dict[tuple[Kind, Operation], list[AdmissionPlugin]] = {}
+        self._concerned: dict[tuple[Kind, Operation], list[AdmissionPlugin]] = {}
         """Who is asked whether a write of a kind concerns it, found once."""
 
     async def mutate(self, request: AdmissionRequest) -> None:
@@ -85,10 +85,10 @@ class AdmissionChain:
         """The plugins that have anything to do with a request."""
         if request.concerned is None:
             scope = (request.type.stored_as, request.operation)
-            asked = self._asked.get(scope)
-            if asked is None:
-                asked = self._asked[scope] = [plugin for plugin in self._plugins if _may_concern(plugin, *scope)]
-            request.concerned = [plugin for plugin in asked if plugin.applies(request)]
+            plugins = self._concerned.get(scope)
+            if plugins is None:
+                plugins = self._concerned[scope] = [plugin for plugin in self._plugins if _may_concern(plugin, *scope)]
+            request.concerned = [plugin for plugin in plugins if plugin.applies(request)]
         return request.concerned
 
 

@@ -104,8 +104,8 @@ class ResourceQuotas:
         after = {key: Quantity.parse(str(used.get(key, "0"))) + delta[key] for key in covered}
         exceeded = [key for key in covered if after[key] > Quantity.parse(str(hard[key]))]
         if exceeded:
-            asked = ",".join(f"{key}={delta[key]}" for key in exceeded)
+            requested = ",".join(f"{key}={delta[key]}" for key in exceeded)
             had = ",".join(f"{key}={used.get(key, '0')}" for key in exceeded)
             bound = ",".join(f"{key}={hard[key]}" for key in exceeded)
-            raise refusal(request, f"exceeded quota: {name}, requested: {asked}, used: {had}, limited: {bound}")
+            raise refusal(request, f"exceeded quota: {name}, requested: {requested}, used: {had}, limited: {bound}")
         return {**used, **{key: str(amount) for key, amount in after.items()}}

@@ -132,8 +132,8 @@ def check_permission(
     signer = (old.get("spec") or {}).get("signerName", "")
     domain = signer.partition("/")[0]
     for name in (signer, f"{domain}/*"):
-        asked = Attributes(verb, GROUP, "*", "signers", name=name)
-        if authorizer.authorize(user, asked).allowed:
+        attributes = Attributes(verb, GROUP, "*", "signers", name=name)
+        if authorizer.authorize(user, attributes).allowed:
             return
     why = f'user not permitted to {verb} requests with signerName "{signer}"'
     raise failures.forbidden(GROUP, PLURAL, old["metadata"].get("name", ""), why)

@@ -41,8 +41,8 @@ def check_write(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSONOb
 
 def _check_role(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSONObject, old: JSONObject | None) -> None:
     namespace, name = _key(obj)
-    asked = Attributes("escalate", GROUP, "*", resource, "", namespace, name)
-    if rbac.authorize(user, asked).allowed:
+    attributes = Attributes("escalate", GROUP, "*", resource, "", namespace, name)
+    if rbac.authorize(user, attributes).allowed:
         return
     _confirm(rbac, user, namespace, parse_rules(obj.get("rules")), resource, name)
     if _aggregates(obj) or _aggregates(old):
@@ -57,8 +57,8 @@ def _check_binding(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSO
     reference = obj.get("roleRef") or {}
     role = reference.get("name", "")
     local = reference.get("kind") == "Role"
-    asked = Attributes("bind", GROUP, "*", "roles" if local else "clusterroles", "", namespace, role)
-    if rbac.authorize(user, asked).allowed:
+    attributes = Attributes("bind", GROUP, "*", "roles" if local else "clusterroles", "", namespace, role)
+    if rbac.authorize(user, attributes).allowed:
         return
     rules = rbac.role_rules((namespace if local else "", role))
     if rules is None:

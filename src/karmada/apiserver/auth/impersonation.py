@@ -36,8 +36,8 @@ def impersonate(authorizer: Authorizer, requester: UserInfo, headers: Mapping[st
         _check(authorizer, requester, Attributes("impersonate", "", "v1", "groups", name=group))
     for key, values in extra.items():
         for value in values:
-            asked = Attributes("impersonate", AUTHENTICATION, "v1", "userextras", key, name=value)
-            _check(authorizer, requester, asked)
+            attributes = Attributes("impersonate", AUTHENTICATION, "v1", "userextras", key, name=value)
+            _check(authorizer, requester, attributes)
     if uid:
         _check(authorizer, requester, Attributes("impersonate", AUTHENTICATION, "v1", "uids", name=uid))
     if account is not None and not groups:
@@ -45,10 +45,10 @@ def impersonate(authorizer: Authorizer, requester: UserInfo, headers: Mapping[st
     return UserInfo(user, _completed(user, groups), uid, extra)
 
 
-def _check(authorizer: Authorizer, requester: UserInfo, asked: Attributes) -> None:
-    decision = authorizer.authorize(requester, asked)
+def _check(authorizer: Authorizer, requester: UserInfo, attributes: Attributes) -> None:
+    decision = authorizer.authorize(requester, attributes)
     if not decision.allowed:
-        raise forbidden(requester, asked, decision.reason)
+        raise forbidden(requester, attributes, decision.reason)
 
 
 def _completed(user: str, groups: list[str]) -> tuple[str, ...]:

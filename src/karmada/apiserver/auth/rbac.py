@@ -114,18 +114,18 @@ class RbacAuthorizer:
         """Rules of a role; None when it does not exist."""
         return self._roles.get(role)
 
-    def _decide(self, user: UserInfo, asked: Attributes) -> tuple[Decision, bool]:
+    def _decide(self, user: UserInfo, attributes: Attributes) -> tuple[Decision, bool]:
         """The decision, and whether another name could have another one."""
         missing: list[str] = []
         by_name = False
-        for grant in self._grants(user, asked.namespace):
+        for grant in self._grants(user, attributes.namespace):
             rules = self._roles.get(grant.role)
             if rules is None:
                 missing.append(_not_found(grant.role))
                 continue
             for rule in rules:
-                by_name = by_name or bool(rule.names and rule._replace(names=()).allows(asked))
-                if rule.allows(asked):
+                by_name = by_name or bool(rule.names and rule._replace(names=()).allows(attributes))
+                if rule.allows(attributes):
                     return Decision(True, f"RBAC: allowed by {grant.reason}"), by_name
         if not missing:
             return Decision(False), by_name
@@ -179,17 +179,24 @@ class RbacAuthorizer:
         self._of_any_name.clear()
 
 
-def _of_any_name(asked: Attributes) -> Attributes:
+def _of_any_name(attributes: Attributes) -> Attributes:
     """The same question about no object in particular."""
     return Attributes(
-        asked.verb, asked.group, asked.version, asked.resource, asked.subresource, asked.namespace, "", asked.path
+        attributes.verb,
+        attributes.group,
+        attributes.version,
+        attributes.resource,
+        attributes.subresource,
+        attributes.namespace,
+        "",
+        attributes.path,
     )
 
 
-def _size(user: UserInfo, asked: Attributes) -> int:
+def _size(user: UserInfo, attributes: Attributes) -> int:
     """Characters of a question and of who asks it."""
-    named = (asked.verb, asked.group, asked.version, asked.resource, asked.subresource)
-    places = (asked.namespace, asked.name, asked.path, user.name)
+    named = (attributes.verb, attributes.group, attributes.version, attributes.resource, attributes.subresource)
+    places = (attributes.namespace, attributes.name, attributes.path, user.name)
     return sum(map(len, (*named, *places, *user.groups)))
 
 

@@ -62,9 +62,9 @@ def local_subject_access_review(obj: JSONObject, context: ReviewContext) -> JSON
     spec = obj.get("spec") or {}
     errors = _access_errors(spec, needs_user=True) + _metadata_errors(obj, ("namespace",))
     namespace = obj.get("metadata", {}).get("namespace", "")
-    asked = spec.get("resourceAttributes")
-    if asked is not None and asked.get("namespace", "") != namespace:
-        message = f'Invalid value: "{asked.get("namespace", "")}": must match metadata.namespace'
+    attributes = spec.get("resourceAttributes")
+    if attributes is not None and attributes.get("namespace", "") != namespace:
+        message = f'Invalid value: "{attributes.get("namespace", "")}": must match metadata.namespace'
         errors.append(FieldError("FieldValueInvalid", "spec.resourceAttributes.namespace", message))
     if spec.get("nonResourceAttributes") is not None:
         message = "Invalid value: disallowed on this kind of request"
@@ -162,18 +162,18 @@ def _access(obj: JSONObject, user: UserInfo, context: ReviewContext) -> JSONObje
 
 
 def _attributes(spec: JSONObject) -> Attributes:
-    asked = spec.get("resourceAttributes")
-    if asked is None:
+    attributes = spec.get("resourceAttributes")
+    if attributes is None:
         path = spec["nonResourceAttributes"]
         return Attributes(path.get("verb", ""), path=path.get("path", ""))
     return Attributes(
-        asked.get("verb", ""),
-        asked.get("group", ""),
-        asked.get("version", "") or "*",
-        asked.get("resource", ""),
-        asked.get("subresource", ""),
-        asked.get("namespace", ""),
-        asked.get("name", ""),
+        attributes.get("verb", ""),
+        attributes.get("group", ""),
+        attributes.get("version", "") or "*",
+        attributes.get("resource", ""),
+        attributes.get("subresource", ""),
+        attributes.get("namespace", ""),
+        attributes.get("name", ""),
     )
 
 

@@ -18,16 +18,16 @@ class Rule(NamedTuple):
     names: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
 
-    def allows(self, asked: Attributes) -> bool:
+    def allows(self, attributes: Attributes) -> bool:
         """Whether the rule alone allows what is asked."""
-        if asked.verb not in self.verbs and ALL not in self.verbs:
+        if attributes.verb not in self.verbs and ALL not in self.verbs:
             return False
-        if not asked.resource:
-            return url_matches(self.urls, asked.path)
+        if not attributes.resource:
+            return url_matches(self.urls, attributes.path)
         return (
-            (asked.group in self.groups or ALL in self.groups)
-            and resource_matches(self.resources, asked.resource, asked.subresource)
-            and (not self.names or asked.name in self.names)
+            (attributes.group in self.groups or ALL in self.groups)
+            and resource_matches(self.resources, attributes.resource, attributes.subresource)
+            and (not self.names or attributes.name in self.names)
         )
 
     def to_object(self) -> JSONObject:

@@ -47,13 +47,19 @@ def authorizer() -> Tagged:
 
 def request_check(group: str, resource: str, subresource: str, namespace: str, name: str) -> Tagged:
     """The value of `authorizer.requestResource`: a check of what the request is about."""
-    asked = {"group": group, "resource": resource, "subresource": subresource, "namespace": namespace, "name": name}
-    return {_RESOURCE: asked}
+    attributes = {
+        "group": group,
+        "resource": resource,
+        "subresource": subresource,
+        "namespace": namespace,
+        "name": name,
+    }
+    return {_RESOURCE: attributes}
 
 
 def _path(value: Tagged, path: str) -> Tagged:
-    asked = _of(value, _AUTHORIZER)
-    return {_PATH: {**asked, "path": _not_empty("path", path)}}
+    attributes = _of(value, _AUTHORIZER)
+    return {_PATH: {**attributes, "path": _not_empty("path", path)}}
 
 
 def _group(value: Tagged, group: str) -> Tagged:
@@ -70,8 +76,8 @@ def _service_account(value: Tagged, namespace: str, name: str) -> Tagged:
 
 
 def _resource(value: Tagged, resource: str) -> Tagged:
-    asked = _of(value, _GROUP)
-    return {_RESOURCE: {**asked, "resource": _not_empty("resource", resource)}}
+    attributes = _of(value, _GROUP)
+    return {_RESOURCE: {**attributes, "resource": _not_empty("resource", resource)}}
 
 
 def _narrowed(field: str, value: Tagged, text: str) -> Tagged:
@@ -84,9 +90,9 @@ def _selected(value: Tagged, selector: str) -> Tagged:
 
 
 def _check(value: Tagged, verb: str) -> Tagged:
-    asked = _of(value, _PATH if _PATH in value else _RESOURCE)
-    account = asked.pop("account", None)
-    allowed, reason = _answer.get()((account[0], account[1]) if account else None, {**asked, "verb": verb})
+    attributes = _of(value, _PATH if _PATH in value else _RESOURCE)
+    account = attributes.pop("account", None)
+    allowed, reason = _answer.get()((account[0], account[1]) if account else None, {**attributes, "verb": verb})
     return {_DECISION: {"allowed": allowed, "reason": reason}}
 
 

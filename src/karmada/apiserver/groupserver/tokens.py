@@ -56,10 +56,10 @@ class TokenReviews:
             return
         user = None
         if status.get("authenticated"):
-            said = status.get("user") or {}
-            extra = {key: tuple(values) for key, values in (said.get("extra") or {}).items()}
-            groups = with_authenticated(said.get("groups") or [])
-            user = UserInfo(said.get("username") or "", groups, said.get("uid") or "", extra)
+            reviewed = status.get("user") or {}
+            extra = {key: tuple(values) for key, values in (reviewed.get("extra") or {}).items()}
+            groups = with_authenticated(reviewed.get("groups") or [])
+            user = UserInfo(reviewed.get("username") or "", groups, reviewed.get("uid") or "", extra)
         if len(self._known) >= REMEMBERED:
             self._known.clear()
         self._known[_digest(token)] = (user, self._clock.monotonic() + BELIEVED)

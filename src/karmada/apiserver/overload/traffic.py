@@ -165,9 +165,9 @@ class Running:
 
 def key_of(visit: Visit) -> RequestKey:
     """The labels of the request in metrics."""
-    asked = visit.attributes
-    if asked is None or not asked.resource:
+    attributes = visit.attributes
+    if attributes is None or not attributes.resource:
         return RequestKey(visit.request.method, "", "", "", "", "")
-    scope = "resource" if asked.name else "namespace" if asked.namespace else "cluster"
-    verb = _VERBS.get(asked.verb) or asked.verb.upper()
-    return RequestKey(verb, asked.group, asked.version, asked.resource, asked.subresource, scope)
+    scope = "resource" if attributes.name else "namespace" if attributes.namespace else "cluster"
+    verb = _VERBS.get(attributes.verb) or attributes.verb.upper()
+    return RequestKey(verb, attributes.group, attributes.version, attributes.resource, attributes.subresource, scope)

@@ -30,10 +30,10 @@ class Undeclared(Exception):
     """A route without authorisation; names it."""
 
 
-def check_declared(routes: Mapping[Any, Any], asked: Access) -> None:
+def check_declared(routes: Mapping[Any, Any], access: Access) -> None:
     """Refuse routes that do not rely on the question which their dispatcher asks."""
     for name, route in routes.items():
         if not isinstance(route, Guarded):
             raise Undeclared(f"the route {name} does not declare its authorisation")
-        if route.access is not asked:
+        if route.access is not access:
             raise Undeclared(f"the route {name} relies on {route.access.value}, which is not asked there")

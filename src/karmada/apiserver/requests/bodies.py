@@ -157,13 +157,13 @@ def in_order(body: bytes, unknown: list[str], duplicates: list[str]) -> list[str
 
     In a large body nobody looks for the order: duplicates come first.
     """
-    said = [((path, True), f'duplicate field "{path}"') for path in duplicates]
-    said += [((path, False), f'unknown field "{path}"') for path in unknown]
+    errors = [((path, True), f'duplicate field "{path}"') for path in duplicates]
+    errors += [((path, False), f'unknown field "{path}"') for path in unknown]
     if len(body) <= _ORDERED:
         places = ((_spelled(place), again) for place, again in _places(body))
         position = {place: index for index, place in reversed([*enumerate(places)])}
-        said.sort(key=lambda one: position.get(one[0], len(position)))
-    return [text for _, text in said[:MAX_UNKNOWN]]
+        errors.sort(key=lambda one: position.get(one[0], len(position)))
+    return [text for _, text in errors[:MAX_UNKNOWN]]
 
 
 def _members(text: bytes) -> int:

@@ -69,8 +69,8 @@ async def open_watch(context: Context, call: Call) -> Watch:
 
 
 def _seconds(options: ListOptions) -> float:
-    asked = options.timeout_seconds or random.randint(*_DEFAULT_SECONDS)
-    return min(float(asked), _LONGEST_SECONDS)
+    seconds = options.timeout_seconds or random.randint(*_DEFAULT_SECONDS)
+    return min(float(seconds), _LONGEST_SECONDS)
 
 
 async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEvent]]:

@@ -94,8 +94,8 @@ class MemoryStorage:
         """From the log in memory."""
         if after < self._compacted:
             raise Compacted(self._compacted)
-        asked = (change for change in self._log if after < change.revision <= until)
-        return list(islice((change for change in asked if change.key.startswith(prefix)), _BATCH))
+        changes = (change for change in self._log if after < change.revision <= until)
+        return list(islice((change for change in changes if change.key.startswith(prefix)), _BATCH))
 
     async def sync(self) -> None:
         """Nobody else writes."""

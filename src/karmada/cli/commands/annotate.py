@@ -1,5 +1,5 @@
 """`karmadactl annotate`."""
 
-from karmada.cli.marking import command
+from karmada.cli.labels_and_annotations import command
 
 COMMAND = command("annotate", "annotations", "annotated")

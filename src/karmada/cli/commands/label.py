@@ -1,5 +1,5 @@
 """`karmadactl label`."""
 
-from karmada.cli.marking import command
+from karmada.cli.labels_and_annotations import command
 
 COMMAND = command("label", "labels", "labeled")

@@ -18,7 +18,7 @@ async def run(session: Session, flags: Values) -> None:
     from karmada.membership.register import Registration, check, preflight, register
 
     member = session.outside("member", flags.kubeconfig, flags.context)
-    asked = Registration(
+    registration = Registration(
         flags.arguments[0],
         flags.token,
         flags.cluster_name or _context(session, flags),
@@ -40,12 +40,12 @@ async def run(session: Session, flags: Values) -> None:
         report_secrets=flags.report_secrets,
         wait=flags.wait,
     )
-    check(asked)
+    check(registration)
     await warn_of_simulation(session, member, flags.namespace)
     if flags.dry_run:
-        await preflight(member.client, asked, session.print)
+        await preflight(member.client, registration, session.print)
         return
-    await register(member.client, asked, session.print)
+    await register(member.client, registration, session.print)
 
 
 def _context(session: Session, flags: Values) -> str:

@@ -97,18 +97,18 @@ async def _row(
     counts = [found.get(name, 0) for name in ("updatedReplicas", "readyReplicas", "availableReplicas")]
     seen = int((about.get("annotations") or {}).get(TEMPLATE_GENERATION) or 0)
     if seen < int(template["metadata"].get("generation") or 0):
-        said = "the change has not arrived yet"
+        state = "the change has not arrived yet"
     elif found.get("observedGeneration", 0) < about.get("generation", 0):
-        said = "the change has not been seen yet"
+        state = "the change has not been seen yet"
     elif counts[0] < replicas:
-        said = f"{counts[0]} of {replicas} new replicas have been updated"
+        state = f"{counts[0]} of {replicas} new replicas have been updated"
     elif found.get("replicas", 0) > counts[0]:
-        said = f"{found.get('replicas', 0) - counts[0]} old replicas are pending termination"
+        state = f"{found.get('replicas', 0) - counts[0]} old replicas are pending termination"
     elif counts[2] < counts[0]:
-        said = f"{counts[2]} of {counts[0]} updated replicas are available"
+        state = f"{counts[2]} of {counts[0]} updated replicas are available"
     else:
-        said = "done"
-    return [access.name, str(replicas), *map(str, counts), said], said == "done"
+        state = "done"
+    return [access.name, str(replicas), *map(str, counts), state], state == "done"
 
 
 async def history(session: Session, flags: Values) -> None:
@@ -117,7 +117,7 @@ async def history(session: Session, flags: Values) -> None:
     if wanted.kind.kind != "Deployment":
         raise CommandError(f"no history viewer has been implemented for {wanted.kind.kind}: only Deployments have one")
     namespace = namespace_of(session.hub(flags), flags, wanted.kind)
-    from karmada.cli.undoing import owner_of, revision_of
+    from karmada.cli.rollout_undo import owner_of, revision_of
 
     _, targets = await _targets(session.hub(flags), wanted, namespace)
     rows = [["CLUSTER", "REVISION", "REPLICAS", "IMAGES", "CHANGE-CAUSE"]]
@@ -149,7 +149,7 @@ async def history(session: Session, flags: Values) -> None:
 
 async def undo(session: Session, flags: Values) -> None:
     """Go back to an earlier revision."""
-    from karmada.cli.undoing import earlier
+    from karmada.cli.rollout_undo import earlier
     from karmada.machinery.transport import PatchType
 
     wanted = await one_wanted(session, flags)

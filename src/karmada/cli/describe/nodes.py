@@ -116,15 +116,15 @@ def _allocated(page: Page, allocatable: Amounts, pods: list[JSONObject]) -> None
         page.line(1, about["namespace"], about["name"], "", *shares, metadata.ago(about["creationTimestamp"]))
     page.line(0, "Allocated resources:")
     page.line(1, "(Total limits may be over 100 percent, i.e., overcommitted.)")
-    asked, capped = _sum(requests.values()), _sum(limits.values())
+    requested, capped = _sum(requests.values()), _sum(limits.values())
     page.table(1, ("Resource", "Requests", "Limits"), [])
     huge = sorted(name for name in allocatable if name.startswith("hugepages-"))
     for name in (*_USUAL, *huge):
         have = allocatable.get(name, _NOTHING)
-        shares = [_share(amounts.get(name, _NOTHING), have, name) for amounts in (asked, capped)]
+        shares = [_share(amounts.get(name, _NOTHING), have, name) for amounts in (requested, capped)]
         page.line(1, name, *shares)
     for name in sorted(set(allocatable) - {*_USUAL, *huge, "pods"}):
-        page.line(1, name, asked.get(name, _NOTHING), capped.get(name, _NOTHING))
+        page.line(1, name, requested.get(name, _NOTHING), capped.get(name, _NOTHING))
 
 
 def _share(amount: Quantity, have: Quantity, name: str) -> str:

@@ -22,7 +22,7 @@ def as_text(title: str, links: list[Link], colour: bool, columns: int = 0) -> st
     lines = [_painted(title, _BOLD, colour), ""]
     for link in links:
         mark = _mark(link, colour)
-        first, *rest = wrapped(link.said, columns, width + 4)
+        first, *rest = wrapped(link.text, columns, width + 4)
         lines.append(f"{mark} {link.name:<{width}}  {first}")
         warnings = [
             f"{_painted('!', _YELLOW, colour) if not index else ' '} {line}"

@@ -125,13 +125,13 @@ class BindingWriter:
     async def _workload(self, template: JSONObject) -> Workload:
         kind = kind_of(template)
         interpreter = self._context.interpreter
-        asked = events.GET_COMPONENTS if self._has_components(kind) else events.GET_REPLICAS
+        reason = events.GET_COMPONENTS if self._has_components(kind) else events.GET_REPLICAS
         try:
-            if asked is events.GET_COMPONENTS:
+            if reason is events.GET_COMPONENTS:
                 return Workload(components=await interpreter.components(template))
             return Workload(*await interpreter.replicas(template)) if self._has_replicas(kind) else Workload()
         except InterpretError as error:
-            self._recorder.event(ObjectReference.to(template), events.WARNING, asked.failed, str(error))
+            self._recorder.event(ObjectReference.to(template), events.WARNING, reason.failed, str(error))
             raise
 
     def _has_replicas(self, kind: GroupVersionKind) -> bool:

@@ -139,8 +139,11 @@ class TemplateReconciler:
             return Retry(f"{applying(policy)} waits for override policy {missing}, which does not exist")
         about = ObjectReference.to(template)
         try:
-            said = template["metadata"].get("annotations") or {}
-            with self._metrics.apply.timing(), self._tracer.span("apply policy", said, policy=policy.metadata.name):
+            annotations = template["metadata"].get("annotations") or {}
+            with (
+                self._metrics.apply.timing(),
+                self._tracer.span("apply policy", annotations, policy=policy.metadata.name),
+            ):
                 outcome, again = await self._claim(key, template, claim_of(policy))
                 if isinstance(outcome, Absent):
                     return DONE

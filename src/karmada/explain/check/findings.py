@@ -70,10 +70,10 @@ def cluster(item: JSONObject) -> Finding:
         )
         return Finding(what, "has never reported", "broken", remedy)
     if ready["status"] != "True":
-        said = f"is not ready: {ready.get('reason', '')}: {ready.get('message', '')}"
+        text = f"is not ready: {ready.get('reason', '')}: {ready.get('message', '')}"
         return Finding(
             what,
-            said,
+            text,
             "broken",
             f"Check network, credentials and health of {name}: kubectl --context {name} get --raw /readyz.",
         )
@@ -106,8 +106,8 @@ def stuck(items: Iterable[JSONObject], now: float, seconds: Any) -> list[Finding
         name = f"{about['namespace']}/{about['name']}" if about.get("namespace") else about["name"]
         minutes = (now - seconds(since)) / 60
         remedy = f"Find who serves {held}; if nobody does any more, take the finalizer off."
-        said = f"has been leaving for {minutes:.0f} minutes, held by {held}"
-        found.append(Finding(f"{item.get('kind', 'object')} {name}", said, "broken", remedy))
+        text = f"has been leaving for {minutes:.0f} minutes, held by {held}"
+        found.append(Finding(f"{item.get('kind', 'object')} {name}", text, "broken", remedy))
     return found or [Finding("deletions", "none is stuck")]
 
 
@@ -125,9 +125,9 @@ def leases(items: Iterable[JSONObject], now: float, seconds: Any) -> list[Findin
                 Finding(name, f"has had no leader for {age:.0f} s", "broken", f"Start {name}, or look at its logs.")
             )
         elif not spec.get("holderIdentity"):
-            said = f"has no leader: the last one gave up its lease {age:.0f} s ago"
+            text = f"has no leader: the last one gave up its lease {age:.0f} s ago"
             found.append(
-                Finding(name, said, "warning", f"Wait a moment; if it stays, start {name} or look at its logs.")
+                Finding(name, text, "warning", f"Wait a moment; if it stays, start {name} or look at its logs.")
             )
         else:
             found.append(Finding(name, f"is led by {spec['holderIdentity']}"))

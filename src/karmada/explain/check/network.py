@@ -50,27 +50,27 @@ async def reaches(hub: Client, members: Members, names: Sequence[str], probe: Pr
     return [judged(each, outcome) for each, outcome in zip(found, tried, strict=True)]
 
 
-def judged(said: Reach, tried: Tried) -> Reach:
+def judged(reach: Reach, tried: Tried) -> Reach:
     """What is declared, in the light of a probe; one that found nothing out changes nothing."""
     if tried.status is ConditionStatus.UNKNOWN:
-        return said._replace(message=f"{said.message}; not probed: {tried.message}")
-    if tried.status is said.status:
-        return said._replace(message=f"{said.message}; {tried.message}")
-    return said._replace(status=tried.status, message=f"{tried.message}; declared: {said.message}")
+        return reach._replace(message=f"{reach.message}; not probed: {tried.message}")
+    if tried.status is reach.status:
+        return reach._replace(message=f"{reach.message}; {tried.message}")
+    return reach._replace(status=tried.status, message=f"{tried.message}; declared: {reach.message}")
 
 
 async def _network(members: Members, cluster: Cluster) -> Network | None:
-    said = declared(cluster)
-    if said is not None and (said.problem or said.ranges):
-        return said
+    network = declared(cluster)
+    if network is not None and (network.problem or network.ranges):
+        return network
     try:
         nodes = await members.in_time(members.client(cluster.metadata.name).resource(NODES).list())
     except (ApiError, NoAnswer):
-        return said
+        return network
     ranges = node_ranges(nodes.items)
     if not ranges:
-        return said
-    return Network(ranges=ranges) if said is None else replace(said, ranges=ranges)
+        return network
+    return Network(ranges=ranges) if network is None else replace(network, ranges=ranges)
 
 
 def node_ranges(nodes: Sequence[dict[str, Any]]) -> tuple[Range, ...]:

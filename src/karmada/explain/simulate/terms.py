@@ -24,7 +24,7 @@ class Terms:
     """`--enable-no-execute-taint-eviction`."""
     known: bool = False
     """Whether they were read from the running control plane."""
-    asked: bool = False
+    overridden: bool = False
     """Whether flags of the command changed them."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """By `plural.group`, why objects of a kind do nothing."""
@@ -32,7 +32,7 @@ class Terms:
     @property
     def source(self) -> str:
         """Where they come from, for people."""
-        return f"{RUNNING if self.known else ASSUMED}{', changed by flags' if self.asked else ''}"
+        return f"{RUNNING if self.known else ASSUMED}{', changed by flags' if self.overridden else ''}"
 
     @property
     def evicts(self) -> bool:
@@ -43,7 +43,7 @@ class Terms:
         """With what somebody asks for instead; None leaves a part as it is."""
         made = replace(self, gates=self.gates.with_overrides(gates.overrides)) if gates is not None else self
         made = replace(made, eviction=eviction) if eviction is not None else made
-        return made if made is self else replace(made, asked=True)
+        return made if made is self else replace(made, overridden=True)
 
     def __str__(self) -> str:
         unusual = [f"{name}={str(on).lower()}" for name, on in self.gates.items() if on != FEATURES[name].default]

@@ -20,7 +20,7 @@ from karmada.api.autoscaling.v1alpha1 import (
 from karmada.api.counting import counted
 from karmada.api.quantity import Quantity
 from karmada.explain.why.links import Link, broken
-from karmada.policies.autoscaling.room import INSUFFICIENT, SCALING_OUT
+from karmada.policies.autoscaling.capacity import INSUFFICIENT, SCALING_OUT
 
 TOLERANCE = 0.1
 """Deviations that change nothing, unless --horizontal-pod-autoscaler-tolerance says otherwise."""
@@ -60,10 +60,10 @@ def _links(autoscaler: FederatedHPA, status: FederatedHPAStatus) -> Iterator[Lin
     yield _target(autoscaler, found.get(conditions.ABLE_TO_SCALE))
     yield _metrics(autoscaler, status, found.get(conditions.SCALING_ACTIVE))
     yield _limits(autoscaler, found)
-    said = f"{counted(status.desired_replicas, 'replica')} wanted, {status.current_replicas} asked for before"
+    text = f"{counted(status.desired_replicas, 'replica')} wanted, {status.current_replicas} asked for before"
     when = [f"last scaled at {status.last_scale_time}"] if status.last_scale_time else []
     data = {"current": status.current_replicas, "desired": status.desired_replicas}
-    yield Link("result", said, details=when, data=data)
+    yield Link("result", text, details=when, data=data)
 
 
 def _target(autoscaler: FederatedHPA, able: HorizontalPodAutoscalerCondition | None) -> Link:
@@ -85,8 +85,8 @@ def _metrics(
         link = _broken("metrics", "nothing follows from the metrics", active)
         link.table, link.data = table, data
         return link
-    said = active.message if active is not None else "the metrics were not needed: replicas are outside the bounds"
-    return Link("metrics", said, table=table, data=data)
+    text = active.message if active is not None else "the metrics were not needed: replicas are outside the bounds"
+    return Link("metrics", text, table=table, data=data)
 
 
 def _limits(autoscaler: FederatedHPA, found: dict[str, HorizontalPodAutoscalerCondition]) -> Link:
@@ -108,9 +108,9 @@ def _limits(autoscaler: FederatedHPA, found: dict[str, HorizontalPodAutoscalerCo
     return link
 
 
-def _broken(name: str, said: str, condition: HorizontalPodAutoscalerCondition) -> Link:
+def _broken(name: str, text: str, condition: HorizontalPodAutoscalerCondition) -> Link:
     remedy = _REMEDIES.get(condition.reason, "see the message")
-    return broken(name, said, remedy, f"{condition.reason}: {condition.message}", reason=condition.reason)
+    return broken(name, text, remedy, f"{condition.reason}: {condition.message}", reason=condition.reason)
 
 
 def _until_broken(links: Iterator[Link]) -> Iterator[Link]:

@@ -43,8 +43,8 @@ def _links(facts: Facts, focus: str) -> Iterator[Link]:
     template = facts.template
     if template is None:
         where = f" in namespace {facts.namespace}" if facts.namespace else ""
-        said = f"there is no {facts.kind.kind} {facts.name}{where}{did_you_mean(facts.name, facts.others)}"
-        yield broken("template", said, "Create it in the control plane, or check its name and namespace (-n).")
+        text = f"there is no {facts.kind.kind} {facts.name}{where}{did_you_mean(facts.name, facts.others)}"
+        yield broken("template", text, "Create it in the control plane, or check its name and namespace (-n).")
         return
     yield _template(facts, template)
     if facts.kind.type.group in OWN_GROUPS:
@@ -55,9 +55,9 @@ def _links(facts: Facts, focus: str) -> Iterator[Link]:
     if binding is None:
         name = names.binding_name(facts.kind.kind, facts.name)
         failed = [event for event in facts.events if event.get("type") == "Warning"]
-        said = failed[-1].get("message", "") if failed else f"there is no binding {name}"
+        text = failed[-1].get("message", "") if failed else f"there is no binding {name}"
         remedy = "Correct what the message names." if failed else "Look whether karmada-controller-manager runs."
-        yield broken("binding", str(said), remedy)
+        yield broken("binding", str(text), remedy)
         return
     yield Link("binding", f"{binding.kind} {binding.metadata.name}", data={"object": binding.metadata.name})
     yield scheduling_link(facts, binding, focus)
@@ -89,15 +89,15 @@ def _template(facts: Facts, template: JSONObject) -> Link:
     about = template["metadata"]
     if about.get("deletionTimestamp"):
         held = ", ".join(about.get("finalizers") or ()) or "nothing"
-        said = f"it is being deleted; waiting for {held}"
-        return broken("template", said, "Wait, or remove the finalizers that nobody serves any more.")
+        text = f"it is being deleted; waiting for {held}"
+        return broken("template", text, "Wait, or remove the finalizers that nobody serves any more.")
     if facts.namespace.startswith(_RESERVED):
-        said = f"objects in {facts.namespace} are never propagated"
-        return broken("template", said, "Move it to a namespace that does not begin with kube- or karmada-.")
+        text = f"objects in {facts.namespace} are never propagated"
+        return broken("template", text, "Move it to a namespace that does not begin with kube- or karmada-.")
     replicas = (template.get("spec") or {}).get("replicas")
-    said = f"{counted(replicas, 'replica')} wanted" if replicas is not None else "it exists"
+    text = f"{counted(replicas, 'replica')} wanted" if replicas is not None else "it exists"
     idle = _idle(facts)
-    return Link("template", f"{said}, generation {about.get('generation', 1)}", warnings=[idle] if idle else [])
+    return Link("template", f"{text}, generation {about.get('generation', 1)}", warnings=[idle] if idle else [])
 
 
 def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
@@ -119,8 +119,8 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
             data[name] = [rule.policy_name for rule in applied]
     policies = {text for names_ in data.values() for text in names_}
     many = f"{len(policies)} override policies take effect" if policies else "none take effect"
-    said = "1 override policy takes effect" if len(policies) == 1 else many
-    return Link("overrides", said, details=details, data={"applied": data})
+    sentence = "1 override policy takes effect" if len(policies) == 1 else many
+    return Link("overrides", sentence, details=details, data={"applied": data})
 
 
 def _override_policy(facts: Facts, name: str) -> str:
@@ -152,19 +152,19 @@ def _work(facts: Facts, cluster: str, work: Work | None) -> Link:
         return broken(f"work {cluster}", fence, remedy)
     if work is None:
         message = _warning(facts.events, cluster)
-        said = message or f"there is no Work for it in {space}"
+        text = message or f"there is no Work for it in {space}"
         remedy = "Correct what the message names." if message else "Look whether karmada-controller-manager runs."
-        return broken(f"work {cluster}", said, remedy)
+        return broken(f"work {cluster}", text, remedy)
     dispatching = condition(work, conditions.DISPATCHING)
     if work.spec.suspend_dispatching or (dispatching is not None and dispatching.status == "False"):
-        said = f"{work.metadata.name} is not delivered: dispatching is suspended"
-        return broken(f"work {cluster}", said, "Set suspension.dispatching of the policy to false.")
+        text = f"{work.metadata.name} is not delivered: dispatching is suspended"
+        return broken(f"work {cluster}", text, "Set suspension.dispatching of the policy to false.")
     applied = condition(work, conditions.APPLIED)
     ready = _cluster_ready(facts, cluster)
     if applied is None:
-        said = f"{work.metadata.name} has not been delivered yet"
+        text = f"{work.metadata.name} has not been delivered yet"
         remedy = ready or "Wait a moment; in Pull mode, look whether karmada-agent runs in the cluster."
-        return broken(f"work {cluster}", said, remedy)
+        return broken(f"work {cluster}", text, remedy)
     if applied.status != "True":
         return broken(
             f"work {cluster}", applied.message or "it could not be applied", ready or _apply_remedy(applied.message)
@@ -208,19 +208,19 @@ def _member(facts: Facts, cluster: str, member: MemberFacts) -> Link:
         remedy = _cluster_ready(facts, cluster) or "Check the connection to the cluster (karmadactl check)."
         return broken(name, f"it cannot be asked: {member.error}", remedy)
     if member.object is None:
-        said = f"the {facts.kind.kind} is not there, although its Work was applied"
-        return broken(name, said, "Wait: it is put back; if it stays away, somebody in the member deletes it.")
+        text = f"the {facts.kind.kind} is not there, although its Work was applied"
+        return broken(name, text, "Wait: it is put back; if it stays away, somebody in the member deletes it.")
     if _reported(facts, cluster) == "Unhealthy":
         found = workload_problem(member)
         return broken(name, found.reason, remedy_for(found, cluster, facts.namespace), *found.details)
     status = member.object.get("status") or {}
     wanted = (member.object.get("spec") or {}).get("replicas")
     ready = status.get("readyReplicas", 0)
-    said = f"{part_of(ready, wanted, 'replica')} ready" if wanted is not None else "it is there"
+    text = f"{part_of(ready, wanted, 'replica')} ready" if wanted is not None else "it is there"
     if wanted is not None and ready < wanted:
         found = workload_problem(member)
-        return broken(name, f"{said}: {found.reason}", remedy_for(found, cluster, facts.namespace), *found.details)
-    return Link(name, said)
+        return broken(name, f"{text}: {found.reason}", remedy_for(found, cluster, facts.namespace), *found.details)
+    return Link(name, text)
 
 
 def _reported(facts: Facts, cluster: str) -> str:
@@ -238,8 +238,8 @@ def _status(facts: Facts, template: JSONObject, binding: Binding) -> Link:
         wanted = sum(changed.get(target.name, target.replicas) for target in binding.spec.clusters)
     details = [f"override policies let {name} run {count}" for name, count in sorted(changed.items())]
     if ready < wanted:
-        said = f"{part_of(ready, wanted, 'replica')} reported ready"
-        return broken("status", said, "Wait a moment: the members' status is on its way.", *details)
+        text = f"{part_of(ready, wanted, 'replica')} reported ready"
+        return broken("status", text, "Wait a moment: the members' status is on its way.", *details)
     return Link("status", f"{part_of(ready, wanted, 'replica')} ready", details=details)
 
 

@@ -108,9 +108,9 @@ async def read(hub: Client, members: Members, kind: ApiResource, namespace: str,
                 facts.works[cluster] = found
 
     async def member(cluster: str) -> None:
-        asked = _member(members.client(cluster), kind, namespace, name)
+        reading = _member(members.client(cluster), kind, namespace, name)
         try:
-            facts.members[cluster] = await members.in_time(asked)
+            facts.members[cluster] = await members.in_time(reading)
         except (ApiError, NoAnswer) as error:
             facts.members[cluster] = MemberFacts(error=str(error))
 

@@ -9,7 +9,7 @@ class Link:
     """One step from template to members."""
 
     name: str
-    said: str
+    text: str
     """One sentence."""
     broken: bool = False
     remedy: str = ""
@@ -23,9 +23,9 @@ class Link:
     """What is probably not meant so, although nothing is broken by it."""
 
 
-def broken(name: str, said: str, remedy: str, *details: str, table: list[list[str]] | None = None, **data: Any) -> Link:
+def broken(name: str, text: str, remedy: str, *details: str, table: list[list[str]] | None = None, **data: Any) -> Link:
     """A link at which the chain ends."""
-    return Link(name, said, True, remedy, list(details), table or [], data)
+    return Link(name, text, True, remedy, list(details), table or [], data)
 
 
 def first_broken(links: list[Link]) -> Link | None:
@@ -44,7 +44,7 @@ def as_data(title: str, links: list[Link]) -> dict[str, Any]:
             {
                 "name": link.name,
                 "ok": not link.broken,
-                "message": link.said,
+                "message": link.text,
                 "details": link.details,
                 "warnings": link.warnings,
                 **link.data,

@@ -24,29 +24,29 @@ def policy_link(facts: Facts, template: JSONObject) -> Link:
     losers = _losers(facts, subject, winner, holder)
     if winner is None:
         near = near_misses(_all(facts), subject)
-        said = f"no policy selects this {subject.kind}"
+        sentence = f"no policy selects this {subject.kind}"
         where = f" in namespace {facts.namespace}" if facts.namespace else ""
         create = f"create a PropagationPolicy{where} whose resourceSelectors name it (or apply it with --all-clusters)"
         remedy = near[0] if near else create
         if claim is None:
-            return broken("policy", said, _sentence(remedy), *near, matched=None)
-        return broken("policy", f"{said} any more, but {claim.name} holds it still", _sentence(remedy), *near)
+            return broken("policy", sentence, _sentence(remedy), *near, matched=None)
+        return broken("policy", f"{sentence} any more, but {claim.name} holds it still", _sentence(remedy), *near)
     if claim is None:
         if winner.spec.activation_preference == "Lazy":
-            said = f"{spell(winner)} selects it, but is lazy"
-            return broken("policy", said, "Change the template (a label is enough): lazy policies wait for that.")
-        said = f"{spell(winner)} selects it, but it has not been taken up yet"
+            sentence = f"{spell(winner)} selects it, but is lazy"
+            return broken("policy", sentence, "Change the template (a label is enough): lazy policies wait for that.")
+        sentence = f"{spell(winner)} selects it, but it has not been taken up yet"
         remedy = "Wait a moment; if it stays, look at the logs of karmada-controller-manager (resource detector)."
-        return broken("policy", said, remedy, *losers)
+        return broken("policy", sentence, remedy, *losers)
     assert holder is not None
     how = _HOW.get(fit(holder, subject), "no longer")
     details = list(losers)
     if holder is not winner:
         details.insert(0, f"{spell(winner)} would win now; it takes over only with preemption: Always")
-    said = f"{spell(holder)} selects it {how}"
+    sentence = f"{spell(holder)} selects it {how}"
     idle = gated_fields(holder.spec, facts.terms.gates) if facts.terms.known else []
     data = {"matched": spell(holder), "lost": losers}
-    return Link("policy", said, details=details, data=data, warnings=[f"{spell(holder)}: {text}" for text in idle])
+    return Link("policy", sentence, details=details, data=data, warnings=[f"{spell(holder)}: {text}" for text in idle])
 
 
 def spell(policy: Policy) -> str:

@@ -11,8 +11,8 @@ from karmada.scheduler.core.trigger import is_edited, may_move
 def move_lines(binding: Binding) -> list[str]:
     """One line per move that waits, is under way, or may not happen."""
     lines = []
-    if said := waiting(binding):
-        lines.append(f"a move waits: {said}")
+    if text := waiting(binding):
+        lines.append(f"a move waits: {text}")
     back = condition_of(binding.status, conditions.FAILING_BACK)
     if back is not None and back.status == "True":
         lines.append(f"failback since {back.last_transition_time}: it {back.message}")

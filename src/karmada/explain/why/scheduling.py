@@ -66,10 +66,10 @@ def _judged(facts: Facts, binding: Binding, decision: Decision | None, focus: st
         return _refused(facts, binding, decision, condition.message if condition else "")
     if focus and focus not in shares:
         return _left_out(facts, binding, decision, focus)
-    said = ", ".join(f"{name}: {count}" if count else name for name, count in sorted(shares.items()))
+    text = ", ".join(f"{name}: {count}" if count else name for name, count in sorted(shares.items()))
     if sum(shares.values()) and binding.spec.replicas:
-        said = f"{counted(sum(shares.values()), 'replica')} in {counted(len(shares), 'cluster')} ({said})"
-    return Link("scheduling", said)
+        text = f"{counted(sum(shares.values()), 'replica')} in {counted(len(shares), 'cluster')} ({text})"
+    return Link("scheduling", text)
 
 
 def decided(facts: Facts, binding: Binding) -> Decision | None:
@@ -100,11 +100,11 @@ def _refused(facts: Facts, binding: Binding, decision: Decision | None, message:
     outcome = decision.outcome
     if isinstance(outcome, Placed):
         if not message:
-            said = "the scheduler has not decided yet"
+            text = "the scheduler has not decided yet"
             remedy = "Look whether karmada-scheduler runs, and whether schedulerName of the policy names it."
-            return broken("scheduling", said, remedy)
-        said = f"it was refused ({message}), but would be placed now"
-        return broken("scheduling", said, "Wait: the scheduler tries again by itself.")
+            return broken("scheduling", text, remedy)
+        text = f"it was refused ({message}), but would be placed now"
+        return broken("scheduling", text, "Wait: the scheduler tries again by itself.")
     return broken("scheduling", message or outcome.message, _remedy(facts, binding, decision.decisive))
 
 
@@ -112,15 +112,15 @@ def _left_out(facts: Facts, binding: Binding, decision: Decision | None, focus: 
     cluster = next((one for one in facts.clusters if one.metadata.name == focus), None)
     if cluster is None:
         known = [one.metadata.name for one in facts.clusters]
-        said = f"there is no cluster {focus}{did_you_mean(focus, known)}"
-        return broken("scheduling", said, "See `karmadactl get clusters`.")
+        text = f"there is no cluster {focus}{did_you_mean(focus, known)}"
+        return broken("scheduling", text, "See `karmadactl get clusters`.")
     rejections = decision.decisive.rejections.get(focus, ()) if decision else ()
     if decision is not None and rejections:
         reasons = "; ".join(reason(one, decision.decisive, binding, cluster) for one in rejections)
         remedy = one_remedy(decision.decisive, binding, rejections, cluster)
         return broken("scheduling", f"{focus} was not chosen: {reasons}", remedy)
-    said = f"{focus} fits, but others were preferred"
-    return broken("scheduling", said, "Change the weights or spread constraints of the placement, or add replicas.")
+    text = f"{focus} fits, but others were preferred"
+    return broken("scheduling", text, "Change the weights or spread constraints of the placement, or add replicas.")
 
 
 def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
@@ -136,7 +136,7 @@ def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
             return "Make room in the clusters that fit, ask for less, or relax the placement."
         most = max(sorted(found), key=lambda name: found[name].fits)
         text = f"{most}, which has most room, takes {found[most].fits} of {binding.spec.replicas}"
-        return f"Make room, ask for less, or let the placement include more clusters: {text} ({found[most].asked})."
+        return f"Make room, ask for less, or let the placement include more clusters: {text} ({found[most].amounts})."
     rejected = {name: found for name, found in attempt.rejections.items() if name in by_name}
     if unknown := unknown_names(binding.spec.placement, facts.clusters):
         return f"Correct the placement: {'; '.join(unknown)}."

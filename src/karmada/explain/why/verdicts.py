@@ -6,8 +6,8 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Attempt, NotEnoughRoom, Rejection
 from karmada.api.policy.v1alpha1 import ClusterAffinity
 from karmada.explain.why.affinity import misses
+from karmada.explain.why.capacity import Shortage, shortage
 from karmada.explain.why.facts import Binding
-from karmada.explain.why.room import Shortage, shortage
 
 HEADINGS = ["CLUSTER", "VERDICT", "SCORE", "ROOM", "REPLICAS", "BECAUSE"]
 MANY = 4

@@ -17,12 +17,12 @@ def _rule_counts(reports: Reports, field: str) -> Any:
 
 
 def _is_healthy(observed: JSONObject) -> bool:
-    said = find(observed, "status", "ready")
-    if said is None:
+    ready = find(observed, "status", "ready")
+    if ready is None:
         return _ready(observed)
-    if not isinstance(said, bool):
-        raise InterpretError(f"status.ready is {said!r}")
-    return said
+    if not isinstance(ready, bool):
+        raise InterpretError(f"status.ready is {ready!r}")
+    return ready
 
 
 POLICY = KindRules(

@@ -152,8 +152,8 @@ def _applications(reports: Reports, field: str) -> Any:
 
 def _service_status(reports: Reports, field: str) -> Any:
     """Running once every cluster that reports says so."""
-    said = [get(status, field) for status in reports.statuses()]
-    return "Running" if said and all(status == "Running" for status in said) else ""
+    values = [get(status, field) for status in reports.statuses()]
+    return "Running" if values and all(status == "Running" for status in values) else ""
 
 
 RAY_CLUSTER = KindRules(

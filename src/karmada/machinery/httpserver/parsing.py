@@ -305,9 +305,9 @@ def _split(url: bytes) -> tuple[str, str] | Refusal:
             # The C parser lets no control character pass.
             return path.decode("ascii"), query.decode("ascii")
         text = unquote_to_bytes(path).decode("utf-8")
-        asked = query.decode("ascii")
+        parameters = query.decode("ascii")
     except UnicodeDecodeError:
         return Refusal(400, "Bad Request: the path is not UTF-8")
     if _CONTROL.search(text):
         return Refusal(400, "Bad Request: the path has control characters in it")
-    return text, asked
+    return text, parameters

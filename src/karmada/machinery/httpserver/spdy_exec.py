@@ -85,8 +85,8 @@ def spdy_exec_upgrade(request: HttpRequest, wanted: ExecRequest, backend: ExecBa
 
 def _expected(wanted: ExecRequest) -> set[str]:
     names = {"error"}
-    for name, asked in (("stdin", wanted.stdin), ("stdout", wanted.stdout), ("resize", wanted.tty)):
-        if asked:
+    for name, wants in (("stdin", wanted.stdin), ("stdout", wanted.stdout), ("resize", wanted.tty)):
+        if wants:
             names.add(name)
     if wanted.stderr and not wanted.tty:
         names.add("stderr")

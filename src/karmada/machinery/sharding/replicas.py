@@ -41,13 +41,13 @@ class Replicas:
     def live(self) -> set[str]:
         """Who is alive and takes part, judged by the last look; this replica does."""
         limit = self._looked_at - self._timing.lease
-        signs = (said.split(" ") for said, since in self._seen.values() if since > limit)
+        signs = (sign.split(" ") for sign, since in self._seen.values() if since > limit)
         return {identity for count, identity, *_ in signs if count == self._count} | {self._identity}
 
     async def announce(self) -> None:
         """Give a sign of life, and look for those of the others."""
-        said = f"{self._count} {self._identity} {rfc3339_micro(self._clock.now())}"
-        self._observe(await self._write({self._own: said, **dict.fromkeys(self._forgotten())}))
+        sign = f"{self._count} {self._identity} {rfc3339_micro(self._clock.now())}"
+        self._observe(await self._write({self._own: sign, **dict.fromkeys(self._forgotten())}))
 
     async def leave(self) -> None:
         """This replica ends: the others need not wait until it is missed."""
@@ -70,10 +70,10 @@ class Replicas:
         now = self._looked_at = self._clock.monotonic()
         signs = lease["metadata"].get("annotations") or {}
         before, self._seen = self._seen, {}
-        for key, said in signs.items():
-            if key.startswith(_PREFIX) and said.count(" ") == 2:
+        for key, sign in signs.items():
+            if key.startswith(_PREFIX) and sign.count(" ") == 2:
                 known = before.get(key)
-                self._seen[key] = known if known is not None and known[0] == said else (said, now)
+                self._seen[key] = known if known is not None and known[0] == sign else (sign, now)
 
     def _forgotten(self) -> list[str]:
         limit = self._looked_at - FORGOTTEN * self._timing.lease

@@ -134,7 +134,7 @@ class Multiplexer:
         self._serving: set[asyncio.Task[None]] = set()
         self._next = 1
         self._writing = asyncio.Lock()
-        self._heard = clock.monotonic()
+        self._received_at = clock.monotonic()
         self.is_open = True
 
     async def open(self) -> Stream:
@@ -154,7 +154,7 @@ class Multiplexer:
         pinging = asyncio.create_task(self._ping())
         try:
             while data := await self._channel.read():
-                self._heard = self._clock.monotonic()
+                self._received_at = self._clock.monotonic()
                 ponged = False
                 for number, frame in enumerate(decoder.feed(data), 1):
                     if not number % FRAMES:
@@ -229,7 +229,7 @@ class Multiplexer:
     async def _ping(self) -> None:
         while True:
             await self._clock.sleep(PING_SECONDS)
-            if self._clock.monotonic() - self._heard > SILENCE:
+            if self._clock.monotonic() - self._received_at > SILENCE:
                 await self._channel.close()
                 return
             try:

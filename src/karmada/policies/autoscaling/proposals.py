@@ -73,10 +73,10 @@ def by_utilization(
 
     def measure(values: Mapping[str, int]) -> _Reading:
         known = [name for name in values if name in requests]
-        used, asked = sum(values[name] for name in known), sum(requests[name] for name in known)
-        if asked == 0:
+        used, total = sum(values[name] for name in known), sum(requests[name] for name in known)
+        if total == 0:
             raise MetricsError("no metrics returned matched known pods")
-        percent = used * 100 // asked
+        percent = used * 100 // total
         return _Reading(_ratio(percent, target), used // len(known), percent)
 
     most_used = {name: requests[name] * max(100, target) // 100 for name in groups.missing}

@@ -173,13 +173,13 @@ def sum_of_values(body: bytes) -> int | None:
 
 def room_of(pods: Mapping[str, Iterable[LabelledPod]]) -> str:
     """Which clusters have no room for pods, and what they lack; empty when all pods have a node."""
-    said = []
+    clusters = []
     for cluster, found in pods.items():
         lacking = [one.lacks for one in found if one.lacks]
         if lacking:
             resources = ", ".join(sorted({resource for lacks in lacking for resource in lacks}))
-            said.append(f"{cluster} has no room for {counted(len(lacking), 'pod')}: insufficient {resources}")
-    return "; ".join(said)
+            clusters.append(f"{cluster} has no room for {counted(len(lacking), 'pod')}: insufficient {resources}")
+    return "; ".join(clusters)
 
 
 def _lacks(status: _Status) -> tuple[str, ...]:

@@ -26,5 +26,5 @@ def requested(request: Mapping[str, str | int]) -> Mapping[str, int]:
 
 @lru_cache(maxsize=4096)
 def _requested(request: tuple[tuple[str, str | int], ...]) -> Mapping[str, int]:
-    asked = ((name, amount(name, quantity)) for name, quantity in sorted(request))
-    return {name: number for name, number in asked if number > 0}
+    amounts = ((name, amount(name, quantity)) for name, quantity in sorted(request))
+    return {name: number for name, number in amounts if number > 0}

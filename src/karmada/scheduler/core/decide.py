@@ -18,7 +18,7 @@ from karmada.scheduler.core.facts import Estimates, Facts, facts_of
 from karmada.scheduler.core.framework import DEFAULT, Framework
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Binding, Request, Settings, is_failing_back, is_rescheduled
 from karmada.scheduler.core.selection import Selection, select
-from karmada.scheduler.core.shared_facts import asked_by
+from karmada.scheduler.core.shared_facts import wanted_facts
 from karmada.scheduler.core.snapshot import Memo, Snapshot
 
 
@@ -87,8 +87,8 @@ def fitting_names(
         if not takes_room(request):
             return [], False
         sets = request.places_sets
-        asked = asked_by(request, framework)
-        names |= dict.fromkeys(facts_of(snapshot, request, {}, framework, asked).ranking.names())
+        wanted = wanted_facts(request, framework)
+        names |= dict.fromkeys(facts_of(snapshot, request, {}, framework, wanted).ranking.names())
     return list(names), sets
 
 
@@ -138,13 +138,13 @@ def _peers(
 
 def attempt_at(snapshot: Snapshot, request: Request, estimates: Estimates, framework: Framework) -> Attempt:
     """What comes of a request: the attempt of an equal one before, as long as no cluster has changed."""
-    asked = asked_by(request, framework)
-    if asked is None or estimates or snapshot.assumed or request.spec.components:
-        return conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, asked))
-    key = (asked.key, framework.scorers, *_beyond(request), snapshot.total)
+    wanted = wanted_facts(request, framework)
+    if wanted is None or estimates or snapshot.assumed or request.spec.components:
+        return conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, wanted))
+    key = (wanted.key, framework.scorers, *_beyond(request), snapshot.total)
     latest = snapshot.kept(_ATTEMPTS, key, _Latest)
     if latest.attempt is None or latest.version != snapshot.version:
-        latest.attempt = conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, asked))
+        latest.attempt = conclude(snapshot, request, facts_of(snapshot, request, estimates, framework, wanted))
         latest.version = snapshot.version
     return latest.attempt
 

@@ -99,9 +99,9 @@ class Capacity:
             return 0
         for component in (component for workload in self._assumed for component in workload.components):
             if component.replica_requirements is not None:
-                asked = component.replica_requirements.resource_request.get(resource)
-                if asked is not None:
-                    left = left - Quantity.parse(asked) * component.replicas
+                requested = component.replica_requirements.resource_request.get(resource)
+                if requested is not None:
+                    left = left - Quantity.parse(requested) * component.replicas
         if left.value() <= 0:
             return 0
         return left.milli_value() if resource == "cpu" else left.value()

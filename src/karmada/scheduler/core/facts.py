@@ -19,7 +19,7 @@ from karmada.scheduler.core.fitting import Estimated, Fitting, Preferred, Scores
 from karmada.scheduler.core.framework import Framework
 from karmada.scheduler.core.ranking import Kept, Ranked, Ranking
 from karmada.scheduler.core.request import Request
-from karmada.scheduler.core.shared_facts import Asked, basis_of
+from karmada.scheduler.core.shared_facts import WantedFacts, basis_of
 from karmada.scheduler.core.snapshot import Snapshot
 
 Estimates = Mapping[str, int]
@@ -36,10 +36,10 @@ class Facts(NamedTuple):
 
 
 def facts_of(
-    snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework, asked: Asked | None
+    snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework, wanted: WantedFacts | None
 ) -> Facts:
     """The facts, from what is kept where the request asks what others may ask too."""
-    known = None if asked is None else on_kept_order(snapshot, request, accurate, framework, asked)
+    known = None if wanted is None else on_kept_order(snapshot, request, accurate, framework, wanted)
     return known or one_by_one(snapshot, request, accurate, framework)
 
 
@@ -82,10 +82,10 @@ def _space(snapshot: Snapshot, request: Request, name: str, question: Question, 
 
 
 def on_kept_order(
-    snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework, asked: Asked
+    snapshot: Snapshot, request: Request, accurate: Estimates, framework: Framework, wanted: WantedFacts
 ) -> Facts | None:
     """The facts from what is kept between requests; None where the room of a cluster is unlimited."""
-    basis = basis_of(snapshot, framework, request, asked)
+    basis = basis_of(snapshot, framework, request, wanted)
     fitting, rooms, order = basis.fit, basis.room, basis.order
     spaces: Mapping[str, int] = {}
     if rooms is not None:

@@ -21,7 +21,9 @@ def steady(binding: Binding, decision: Decision, reason: Need) -> Decision:
     in_use = decision.attempts[0]
     chosen = in_use.outcome.clusters if isinstance(in_use.outcome, Placed) else ()
     left = [one for one in binding.spec.clusters if all(one.name != target.name for target in chosen)]
-    kept = tuple(one for one in left if {said.plugin for said in in_use.rejections.get(one.name, ())} == {AFFINITY})
+    kept = tuple(
+        one for one in left if {rejection.plugin for rejection in in_use.rejections.get(one.name, ())} == {AFFINITY}
+    )
     if not kept:
         return decision
     placed = msgspec.structs.replace(in_use, outcome=Placed(clusters=(*chosen, *kept)))

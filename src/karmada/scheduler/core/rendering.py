@@ -47,8 +47,8 @@ def _attempt(attempt: Attempt) -> Iterable[str]:
     for name in sorted({*attempt.rejections, *attempt.scores}):
         rejections = attempt.rejections.get(name, ())
         if rejections:
-            said = "; ".join(f"{rejection.plugin}: {rejection.reason}" for rejection in rejections)
-            yield f"  - {name}: {said}"
+            reasons = "; ".join(f"{rejection.plugin}: {rejection.reason}" for rejection in rejections)
+            yield f"  - {name}: {reasons}"
             continue
         scores = ", ".join(f"{plugin} {score}" for plugin, score in attempt.scores[name].items())
         room = f", room for {attempt.estimates[name]}" if name in attempt.estimates else ""

@@ -70,18 +70,18 @@ def strategy_of(placement: Placement) -> Strategy:
 
 def is_rescheduled(binding: Binding) -> bool:
     """Whether somebody asked to schedule everything anew after it was last scheduled."""
-    asked, done = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
-    if not asked or not done:
+    triggered, done = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
+    if not triggered or not done:
         return False
-    return timestamps.parse(asked) > timestamps.parse(done)
+    return timestamps.parse(triggered) > timestamps.parse(done)
 
 
 def is_failing_back(binding: Binding) -> bool:
     """Whether replicas were asked to go back to preferred clusters after it was last scheduled."""
-    asked, done = binding.spec.failback_triggered_at, binding.status.last_scheduled_time
-    if not asked or not done:
+    triggered, done = binding.spec.failback_triggered_at, binding.status.last_scheduled_time
+    if not triggered or not done:
         return False
-    return timestamps.parse(asked) > timestamps.parse(done)
+    return timestamps.parse(triggered) > timestamps.parse(done)
 
 
 class Request:

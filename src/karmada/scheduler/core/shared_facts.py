@@ -14,7 +14,7 @@ from karmada.scheduler.core.request import Request
 from karmada.scheduler.core.snapshot import Memo, Snapshot
 
 
-class Asked(NamedTuple):
+class WantedFacts(NamedTuple):
     """What a request wants to know about clusters."""
 
     signature: Signature
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     """What makes two requests ask the same."""
 
 
-def asked_by(request: Request, framework: Framework) -> Asked | None:
+def wanted_facts(request: Request, framework: Framework) -> WantedFacts | None:
     """What a request asks; None where it is of no usual kind, or a filter cannot say what its answers depend on."""
     if len(request.tiers) > 1 or not framework.scores_by_locality:
         return None
@@ -32,16 +32,16 @@ def asked_by(request: Request, framework: Framework) -> Asked | None:
     if signature is None:
         return None
     question = question_of(request) if takes_room(request) else None
-    return Asked(signature, question, (signature, None if question is None else question.key))
+    return WantedFacts(signature, question, (signature, None if question is None else question.key))
 
 
 class Basis:
     """Fitting clusters, their capacity and their order for all requests of one signature, brought up to date on use."""
 
-    def __init__(self, snapshot: Snapshot, framework: Framework, request: Request, asked: Asked) -> None:
+    def __init__(self, snapshot: Snapshot, framework: Framework, request: Request, wanted: WantedFacts) -> None:
         self._version = -1
-        self.fit = fit(snapshot, framework, request, asked.signature)
-        self.room = room(snapshot, asked.question) if asked.question is not None else None
+        self.fit = fit(snapshot, framework, request, wanted.signature)
+        self.room = room(snapshot, wanted.question) if wanted.question is not None else None
         """Of all clusters; None when the request takes none."""
         self.order = Order()
 
@@ -59,8 +59,8 @@ class Basis:
 _BASES = Memo[Basis]()
 
 
-def basis_of(snapshot: Snapshot, framework: Framework, request: Request, asked: Asked) -> Basis:
+def basis_of(snapshot: Snapshot, framework: Framework, request: Request, wanted: WantedFacts) -> Basis:
     """What is kept for a request, up to date."""
-    found = snapshot.kept(_BASES, asked.key, lambda: Basis(snapshot, framework, request, asked))
+    found = snapshot.kept(_BASES, wanted.key, lambda: Basis(snapshot, framework, request, wanted))
     found.refresh(snapshot, request)
     return found

@@ -35,14 +35,14 @@ class GrpcEstimator:
 
     async def estimate(self, snapshot: Snapshot, binding: Binding, clusters: Sequence[str], sets: bool) -> Estimates:
         """What fits, by member; members without an opinion are left out."""
-        asked = [name for name in clusters if not (self._skip_pull_mode and _pulls(snapshot, name))]
+        names = [name for name in clusters if not (self._skip_pull_mode and _pulls(snapshot, name))]
         try:
-            questions = [(name, self._question(snapshot, binding, name, sets)) for name in asked]
+            questions = [(name, self._question(snapshot, binding, name, sets)) for name in names]
         except QuantityError:
             return {}
         method = MAX_SETS if sets else MAX_REPLICAS
         answers = await asyncio.gather(*(self._ask(name, method, question) for name, question in questions))
-        return {name: answer for name, answer in zip(asked, answers, strict=True) if answer >= 0}
+        return {name: answer for name, answer in zip(names, answers, strict=True) if answer >= 0}
 
     async def unschedulable(self, request: UnschedulableRequest) -> int:
         """Replicas that wait for a node; -1 when unknown."""

@@ -114,8 +114,8 @@ class Connections:
             if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
                 self._blame(cluster, error.details())
             else:
-                said = printable(error.details() or "")
-                self._log.warning((cluster, error.code()), "the estimator of %s cannot answer: %s", cluster, said)
+                details = printable(error.details() or "")
+                self._log.warning((cluster, error.code()), "the estimator of %s cannot answer: %s", cluster, details)
             return NO_ANSWER
         except (OSError, ssl.SSLError) as error:
             self._blame(cluster, spelled(error))

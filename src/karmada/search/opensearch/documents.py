@@ -131,8 +131,8 @@ def _outcome(verb: str, result: dict[str, Any]) -> Outcome:
         return Outcome(Verdict.DONE)
     error = result.get("error")
     kind, reason = (error.get("type"), error.get("reason")) if isinstance(error, dict) else ("", error)
-    said = printable(f"{status} {kind or ''} {reason or ''}".strip(), REASON)
+    text = printable(f"{status} {kind or ''} {reason or ''}".strip(), REASON)
     if status in (401, 403):
-        return Outcome(Verdict.FORBIDDEN, said)
+        return Outcome(Verdict.FORBIDDEN, text)
     again = status == 429 or status >= 500 or status == 404
-    return Outcome(Verdict.AGAIN if again else Verdict.REFUSED, said)
+    return Outcome(Verdict.AGAIN if again else Verdict.REFUSED, text)

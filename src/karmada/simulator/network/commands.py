@@ -30,7 +30,7 @@ class Web(netcat.Connections, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Outcome:
     """What a command did."""
 
     output: str = ""
@@ -51,13 +51,13 @@ _PLAIN = {
 }  # fmt: skip
 
 
-def curl(words: Sequence[str], web: Web, stdin: str = "") -> Said:
+def curl(words: Sequence[str], web: Web, stdin: str = "") -> Outcome:
     """Ask a URL as curl does."""
     options, urls, unknown = _parsed(words, _VALUED, _PLAIN)
     if unknown:
-        return Said(errors=f"curl: option {unknown}: is unknown\n", code=2)
+        return Outcome(errors=f"curl: option {unknown}: is unknown\n", code=2)
     if not urls:
-        return Said(errors="curl: (2) no URL specified\n", code=2)
+        return Outcome(errors="curl: (2) no URL specified\n", code=2)
     quiet = "silent" in options and "show" not in options
     url, data = urls[0], "&".join(options.get("data", ()))
     method = _last(options, "method") or ("HEAD" if "head" in options else "POST" if data else "GET")
@@ -66,69 +66,69 @@ def curl(words: Sequence[str], web: Web, stdin: str = "") -> Said:
     try:
         reply = web.fetch(url, WebRequest(method, headers=headers, body=data.encode()))
     except UnknownHost:
-        return Said(errors="" if quiet else f"curl: (6) Could not resolve host: {_host(url)}\n", code=6)
+        return Outcome(errors="" if quiet else f"curl: (6) Could not resolve host: {_host(url)}\n", code=6)
     except Unreachable as error:
-        return Said(errors="" if quiet else f"curl: (7) Failed to connect to {_host(url)}: {error}\n", code=7)
+        return Outcome(errors="" if quiet else f"curl: (7) Failed to connect to {_host(url)}: {error}\n", code=7)
     if reply.seconds > limit:
-        return Said(
+        return Outcome(
             errors="" if quiet else f"curl: (28) Operation timed out after {limit:g} s\n", code=28, seconds=limit
         )
     if "fail" in options and reply.status >= 400:
         text = f"curl: (22) The requested URL returned error: {reply.status}\n"
-        return Said(errors="" if quiet else text, code=22, seconds=reply.seconds)
+        return Outcome(errors="" if quiet else text, code=22, seconds=reply.seconds)
     shown = _head(reply) if "include" in options or "head" in options else ""
     if "head" not in options and _last(options, "output") in ("", "-"):
         shown += reply.body.decode(errors="replace")
     written = _last(options, "write").replace("%{http_code}", str(reply.status)).replace("\\n", "\n")
-    return Said(shown + written, seconds=reply.seconds)
+    return Outcome(shown + written, seconds=reply.seconds)
 
 
-def wget(words: Sequence[str], web: Web, stdin: str = "") -> Said:
+def wget(words: Sequence[str], web: Web, stdin: str = "") -> Outcome:
     """Ask a URL as busybox's wget does; `-O -` or `-qO-` shows the answer."""
     valued = {"-O": "output", "-T": "seconds", "--timeout": "seconds", "--header": "header", "--post-data": "data"}
     plain = {"-q": "quiet", "-S": "server", "--spider": "spider", "--no-check-certificate": "insecure"}
     options, urls, unknown = _parsed(words, valued, plain)
     if unknown or not urls:
-        return Said(errors=f"wget: unrecognized option: {unknown}\n" if unknown else "wget: missing URL\n", code=1)
+        return Outcome(errors=f"wget: unrecognized option: {unknown}\n" if unknown else "wget: missing URL\n", code=1)
     data, limit = _last(options, "data"), _seconds(_last(options, "seconds"))
     headers = dict(_header(text) for text in options.get("header", ()))
     try:
         reply = web.fetch(urls[0], WebRequest("POST" if data else "GET", headers=headers, body=data.encode()))
     except UnknownHost:
-        return Said(errors=f"wget: bad address '{_host(urls[0])}'\n", code=1)
+        return Outcome(errors=f"wget: bad address '{_host(urls[0])}'\n", code=1)
     except Unreachable as error:
-        return Said(errors=f"wget: can't connect to remote host ({_host(urls[0])}): {error}\n", code=1)
+        return Outcome(errors=f"wget: can't connect to remote host ({_host(urls[0])}): {error}\n", code=1)
     if reply.seconds > limit:
-        return Said(errors="wget: download timed out\n", code=1, seconds=limit)
+        return Outcome(errors="wget: download timed out\n", code=1, seconds=limit)
     if reply.status >= 400:
         text = f"wget: server returned error: HTTP/1.1 {reply.status} {_phrase(reply.status)}\n"
-        return Said(errors=text, code=1, seconds=reply.seconds)
+        return Outcome(errors=text, code=1, seconds=reply.seconds)
     shown = reply.body.decode(errors="replace") if _last(options, "output") == "-" else ""
-    return Said(shown, seconds=reply.seconds)
+    return Outcome(shown, seconds=reply.seconds)
 
 
-def nslookup(words: Sequence[str], web: Web, stdin: str = "") -> Said:
+def nslookup(words: Sequence[str], web: Web, stdin: str = "") -> Outcome:
     """Look a name up in cluster DNS."""
     names = [word for word in words if not word.startswith("-")]
     if not names:
-        return Said(errors="nslookup: a name is needed\n", code=1)
+        return Outcome(errors="nslookup: a name is needed\n", code=1)
     head = f"Server:\t\t{SERVER}\nAddress:\t{SERVER}:53\n\n"
     try:
         found = web.lookup(names[0])
     except UnknownHost:
-        return Said(f"{head}** server can't find {names[0]}: NXDOMAIN\n\n", code=1)
-    return Said(head + "".join(f"Name:\t{names[0]}\nAddress: {address}\n" for address in found) + "\n")
+        return Outcome(f"{head}** server can't find {names[0]}: NXDOMAIN\n\n", code=1)
+    return Outcome(head + "".join(f"Name:\t{names[0]}\nAddress: {address}\n" for address in found) + "\n")
 
 
-def nc(words: Sequence[str], web: Web, stdin: str = "") -> Said:
+def nc(words: Sequence[str], web: Web, stdin: str = "") -> Outcome:
     """Connect to an `nc` that listens, or listen for ever."""
-    asked = netcat.parse(words)
-    if asked is None:
-        return Said(errors="usage: nc [-u] HOST PORT, or nc -l -p PORT [-e PROG ARGS]\n", code=1)
-    return Said(seconds=inf) if asked.listens else Said(*netcat.answer(asked, web, stdin))
+    options = netcat.parse(words)
+    if options is None:
+        return Outcome(errors="usage: nc [-u] HOST PORT, or nc -l -p PORT [-e PROG ARGS]\n", code=1)
+    return Outcome(seconds=inf) if options.listens else Outcome(*netcat.answer(options, web, stdin))
 
 
-COMMANDS: Mapping[str, Callable[[Sequence[str], Web, str], Said]] = {
+COMMANDS: Mapping[str, Callable[[Sequence[str], Web, str], Outcome]] = {
     "curl": curl,
     "wget": wget,
     "nslookup": nslookup,

@@ -60,17 +60,17 @@ def listener(command: Sequence[str]) -> Socket | None:
     """What a container's command listens for, if it is an `nc` that does."""
     if not command or command[0].rsplit("/", 1)[-1] != "nc":
         return None
-    asked = parse(command[1:])
-    return asked if asked is not None and asked.listens else None
+    options = parse(command[1:])
+    return options if options is not None and options.listens else None
 
 
-def answer(asked: Socket, web: Connections, data: str) -> tuple[str, str, int]:
+def answer(options: Socket, web: Connections, data: str) -> tuple[str, str, int]:
     """What a connecting `nc` prints: output, errors and exit code. A lost datagram goes unnoticed."""
     try:
-        return web.connect(asked.host, asked.port, asked.protocol, data), "", 0
+        return web.connect(options.host, options.port, options.protocol, data), "", 0
     except UnknownHost:
-        return "", f"nc: bad address '{asked.host}'\n", 1
+        return "", f"nc: bad address '{options.host}'\n", 1
     except Unreachable as error:
-        if asked.protocol == "UDP":
+        if options.protocol == "UDP":
             return "", "", 0
-        return "", f"nc: {asked.host}:{asked.port}: {error}\n", 1
+        return "", f"nc: {options.host}:{options.port}: {error}\n", 1

@@ -49,7 +49,7 @@ class Logs:
         began, ended = self._span(pod, request)
         now = self._clock.now()
         since = self._since(request, now)
-        lines = [line for line in self._said(pod, container, began, min(ended, now)) if line[0] >= since]
+        lines = [line for line in self._lines(pod, container, began, min(ended, now)) if line[0] >= since]
         if request.tail is not None:
             lines = lines[len(lines) - min(len(lines), request.tail) :]
         left = inf if request.limit_bytes is None else float(request.limit_bytes)
@@ -67,13 +67,13 @@ class Logs:
                 _, ended = self._span(pod, request)
             except Failure:
                 return
-            for at, text in self._said(pod, container, began, self._clock.now()):
+            for at, text in self._lines(pod, container, began, self._clock.now()):
                 if at > reached:
                     yield _encoded(at, text, request.timestamps)
 
-    def _said(self, pod: Pod, container: Container, began: float, until: float) -> Iterator[tuple[float, str]]:
+    def _lines(self, pod: Pod, container: Container, began: float, until: float) -> Iterator[tuple[float, str]]:
         web = None if self._network is None else ContainerWeb(self._network, self._cluster, pod)
-        return said(pod, container, began, until, web)
+        return log_lines(pod, container, began, until, web)
 
     def _span(self, pod: Pod, request: LogRequest) -> tuple[float, float]:
         """When the asked run of the container began and ended."""
@@ -97,7 +97,7 @@ class Logs:
         return parse_rfc3339(request.since_time) if request.since_time else 0.0
 
 
-def said(
+def log_lines(
     pod: Pod, container: Container, began: float, until: float, web: Web | None = None
 ) -> Iterator[tuple[float, str]]:
     """The lines of a container between its start and a moment, with their times.

@@ -36,10 +36,10 @@ class ContainerWeb:
         target = self._network.route(self._cluster, namespace, self._own(host), port, protocol)
         pod = self._network.listening(target, self._cluster)
         for container in pod.spec.containers:
-            heard = netcat.listener([*(container.command or ()), *(container.args or ())])
-            if heard is not None and (heard.port, heard.protocol) == (target.port, protocol):
+            listening = netcat.listener([*(container.command or ()), *(container.args or ())])
+            if listening is not None and (listening.port, listening.protocol) == (target.port, protocol):
                 around = replace(surroundings(pod, container), stdin=data)
-                return shell.run(heard.program, around).output if heard.program else ""
+                return shell.run(listening.program, around).output if listening.program else ""
         raise Unreachable(f"connection refused: no nc listens on {protocol} port {target.port}")
 
     def _own(self, address: str) -> str:

@@ -124,10 +124,10 @@ class AutoscalerController:
             average = sum(used) // len(used)
             shown: JSONObject = {"averageValue": f"{average}m" if name == "cpu" else str(average)}
             if target["type"] == "Utilization":
-                asked = [requests_of(pod.spec).get(name, 0) for pod in ready]
-                if not all(asked):
+                requested = [requests_of(pod.spec).get(name, 0) for pod in ready]
+                if not all(requested):
                     raise Unmeasurable(f"failed to get {name} utilization: missing request for {name}")
-                percent = sum(used) * 100 // sum(asked)
+                percent = sum(used) * 100 // sum(requested)
                 ratio = percent / target["averageUtilization"]
                 shown["averageUtilization"] = percent
             else:

@@ -46,14 +46,14 @@ def _counts(deployment: JSONObject, new: JSONObject | None, sets: list[JSONObjec
         return sum((one.get("status") or {}).get(field, 0) for one in sets)
 
     available = total("availableReplicas")
-    asked = sum(replicas_of(one) for one in sets)
+    wanted = sum(replicas_of(one) for one in sets)
     return {
         "observedGeneration": deployment["metadata"].get("generation", 0),
         "replicas": total("replicas"),
         "updatedReplicas": ((new or {}).get("status") or {}).get("replicas", 0),
         "readyReplicas": total("readyReplicas"),
         "availableReplicas": available,
-        "unavailableReplicas": max(0, asked - available),
+        "unavailableReplicas": max(0, wanted - available),
         "terminatingReplicas": total("terminatingReplicas"),
     }
 

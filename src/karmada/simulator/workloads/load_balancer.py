@@ -48,10 +48,10 @@ class LoadBalancerController:
         return DONE
 
     def _address(self, key: Key, service: JSONObject, present: list[str | None]) -> str:
-        asked = service["spec"].get("loadBalancerIP") or (present[0] if present else None)
-        if asked and self._given.get(asked, key) == key:
-            self._given[asked] = key
-            return str(asked)
+        wanted = service["spec"].get("loadBalancerIP") or (present[0] if present else None)
+        if wanted and self._given.get(wanted, key) == key:
+            self._given[wanted] = key
+            return str(wanted)
         known = next((address for address, owner in self._given.items() if owner == key), None)
         if known is not None:
             return known

@@ -37,7 +37,7 @@ def run_kube(folder: Path, report: Report) -> None:
     """Replay all suites of a folder of recordings."""
     for suite in SUITES:
         with tempfile.TemporaryDirectory() as place:
-            results, said = asyncio.run(replay(folder, suite, Path(place)))
+            results, output = asyncio.run(replay(folder, suite, Path(place)))
         for result in results:
             name = result["case"]
             if result["ok"]:
@@ -45,7 +45,7 @@ def run_kube(folder: Path, report: Report) -> None:
             elif name in KNOWN.get(suite, {}):
                 report.excused[NAME, KNOWN[suite][name]] += 1
             else:
-                report.failures.append(Failure(f"{NAME}/{suite}/{name}", _about(said, f"{suite}/{name}")))
+                report.failures.append(Failure(f"{NAME}/{suite}/{name}", _about(output, f"{suite}/{name}")))
 
 
 async def replay(folder: Path, suite: str, place: Path) -> tuple[list[dict[str, Any]], str]:
@@ -65,11 +65,11 @@ async def replay(folder: Path, suite: str, place: Path) -> tuple[list[dict[str, 
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        said, _ = await process.communicate()
-    return orjson.loads(found.read_bytes()), said.decode(errors="replace")
+        output, _ = await process.communicate()
+    return orjson.loads(found.read_bytes()), output.decode(errors="replace")
 
 
-def _about(said: str, case: str) -> str:
+def _about(output: str, case: str) -> str:
     """What the tool said of one case."""
-    _, _, rest = said.partition(f"FAIL {case}")
+    _, _, rest = output.partition(f"FAIL {case}")
     return " ".join(rest.split("FAIL ")[0].split())[:400]

@@ -154,8 +154,8 @@ class Fleet:
     async def sources(self, ask: Ask, mirrors: Sequence[Mirror] | None = None) -> Sources:
         """As `Finder.sources`."""
         known = [member.mirror for member in self.members if member.mirror is not None]
-        asked = known if mirrors is None else [mirror for mirror in mirrors if mirror in known]
-        return Sources([Source(mirror) for mirror in asked if mirror.loaded.is_set()])
+        chosen = known if mirrors is None else [mirror for mirror in mirrors if mirror in known]
+        return Sources([Source(mirror) for mirror in chosen if mirror.loaded.is_set()])
 
     def joined(self, mirror: Mirror) -> None:
         """As `Caches._loaded`."""

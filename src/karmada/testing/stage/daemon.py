@@ -46,7 +46,7 @@ class Daemon:
         return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """What it logged, in all its lives."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
@@ -83,7 +83,7 @@ class Daemon:
     @property
     def tail(self) -> str:
         """The end of its log."""
-        return "\n".join(self.said.splitlines()[-20:])
+        return "\n".join(self.output.splitlines()[-20:])
 
     def check(self) -> None:
         """Raise if it does not run any more."""

@@ -189,9 +189,9 @@ class Stage:
         pin = token.pin(self.hub.authority.certificate_pem)
         path = self.agents[name] = self._place(f"agent-{name}", "kubeconfig")
         write_file(path, await agent_access(Registration(self.hub.endpoint, str(made), name, pins=[pin])), 0o600)
-        said = {"provider": spec.provider, "region": spec.region, "zones": ",".join(spec.zones)}
+        labels = {"provider": spec.provider, "region": spec.region, "zones": ",".join(spec.zones)}
         agent = await self.start_agent(
-            name, *(f"--cluster-{key}={value}" for key, value in said.items() if value), *flags
+            name, *(f"--cluster-{key}={value}" for key, value in labels.items() if value), *flags
         )
         await eventually(lambda: self._label(name), PATIENCE)
         return agent
@@ -258,10 +258,10 @@ class Stage:
                 obj["spec"]["externalName"] = "localhost"
             else:
                 obj["spec"]["service"]["port"] = clusters
-        asked = configurations(by_url(f"https://{HOST}:{hooks}", bundle))
-        for webhook in (webhook for configuration in asked for webhook in configuration["webhooks"]):
+        hooks_of = configurations(by_url(f"https://{HOST}:{hooks}", bundle))
+        for webhook in (webhook for configuration in hooks_of for webhook in configuration["webhooks"]):
             webhook["timeoutSeconds"] = WEBHOOK_SECONDS
-        await self.create([*outside, *asked])
+        await self.create([*outside, *hooks_of])
         await eventually(self._serves_clusters, PATIENCE)
 
     async def _start_aggregated(self, etcd: Etcd) -> None:

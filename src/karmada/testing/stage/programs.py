@@ -71,13 +71,24 @@ def _build(name: str, path: Path) -> None:
     package = f"{module}/cmd/{name}" if module == "k8s.io/kubernetes" else module
     unfinished = path.with_name(f".{path.name}")
     jobs = os.environ.get("KARMADA_BUILD_JOBS", str(os.cpu_count() or 1))
-    command = ["go", "build", "-p", jobs, "-trimpath", "-ldflags", _said(version(name)), "-o", str(unfinished), package]
+    command = [
+        "go",
+        "build",
+        "-p",
+        jobs,
+        "-trimpath",
+        "-ldflags",
+        _version_flags(version(name)),
+        "-o",
+        str(unfinished),
+        package,
+    ]
     sys.stderr.write(f"building {name} {version(name)} ...\n")
     subprocess.run(command, cwd=HERE, check=True, env={**os.environ, "CGO_ENABLED": "0"})
     unfinished.rename(path)
 
 
-def _said(release: str) -> str:
+def _version_flags(release: str) -> str:
     """Linker flags that let `/version` show the release: a build from a module knows nothing of it."""
     major, minor, _ = release.removeprefix("v").split(".")
     values = {"gitVersion": release, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}

@@ -24,8 +24,8 @@ async def restore(file: Path, etcd: Etcd) -> None:
 
 
 async def _run(*command: str | Path) -> None:
-    output = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
-    process = await asyncio.create_subprocess_exec(*map(str, command), stdout=output[0], stderr=output[1])
-    said, _ = await process.communicate()
+    pipes = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
+    process = await asyncio.create_subprocess_exec(*map(str, command), stdout=pipes[0], stderr=pipes[1])
+    output, _ = await process.communicate()
     if process.returncode:
-        raise OSError(f"{' '.join(map(str, command))}: {said.decode(errors='replace')}")
+        raise OSError(f"{' '.join(map(str, command))}: {output.decode(errors='replace')}")

@@ -49,8 +49,8 @@ def resource_errors(path: str, resources: JSONObject) -> Errors:
         place = f"{path}.requests[{name}]"
         errors += container_resource(place, name) + _amount(place, name, amount)
         errors += _within(name, amount, limits.get(name), path) + _pages(place, name, amount)
-    asked = [*limits, *requests]
-    if any(name.startswith(_HUGE) for name in asked) and not {"cpu", "memory"} & set(asked):
+    names = [*limits, *requests]
+    if any(name.startswith(_HUGE) for name in names) and not {"cpu", "memory"} & set(names):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
     return errors
 

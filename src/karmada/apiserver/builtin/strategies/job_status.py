@@ -15,13 +15,13 @@ class _Conditions:
     """Which conditions of a status are true."""
 
     def __init__(self, status: JSONObject) -> None:
-        said = {one.get("type"): one.get("status") for one in status.get("conditions") or ()}
-        self.complete = said.get("Complete") == "True"
-        self.failed = said.get("Failed") == "True"
-        self.failing = said.get("FailureTarget") == "True"
-        self.succeeding = said.get("SuccessCriteriaMet") == "True"
+        conditions = {one.get("type"): one.get("status") for one in status.get("conditions") or ()}
+        self.complete = conditions.get("Complete") == "True"
+        self.failed = conditions.get("Failed") == "True"
+        self.failing = conditions.get("FailureTarget") == "True"
+        self.succeeding = conditions.get("SuccessCriteriaMet") == "True"
         self.finished = self.complete or self.failed
-        self.suspended = said.get("Suspended")
+        self.suspended = conditions.get("Suspended")
 
 
 def status_errors(job: JSONObject, old: JSONObject | None) -> Errors:

@@ -95,8 +95,8 @@ class Connect:
 
         if self._backends.forward is None:
             raise _absent(call)
-        asked = parse_qs(request.query).get("ports", ())
-        ports = [int(port) for ports in asked for port in ports.split(",") if port.isdigit()]
+        given = parse_qs(request.query).get("ports", ())
+        ports = [int(port) for ports in given for port in ports.split(",") if port.isdigit()]
         upgrade = forward_upgrade(request, call.namespace, call.name, ports, self._backends.forward)
         return Upgraded(upgrade.headers, upgrade.serve)
 
@@ -126,17 +126,17 @@ def proxied_name(name: str) -> str:
     return parts[1] if len(parts) == 3 else parts[0]
 
 
-def _container(call: Call, pod: JSONObject, asked: str) -> str:
+def _container(call: Call, pod: JSONObject, name: str) -> str:
     """The container that is meant: the named one, or the only one."""
     spec = pod.get("spec") or {}
     names = [container["name"] for container in spec.get("containers") or ()]
     others = [
         container["name"] for group in ("initContainers", "ephemeralContainers") for container in spec.get(group) or ()
     ]
-    if asked:
-        if asked not in names and asked not in others:
-            raise bad_request(f"container {asked} is not valid for pod {call.name}")
-        return asked
+    if name:
+        if name not in names and name not in others:
+            raise bad_request(f"container {name} is not valid for pod {call.name}")
+        return name
     if len(names) == 1:
         return str(names[0])
     default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container")

@@ -29,7 +29,7 @@ def review_handlers(identity: Identity, authorizer: Authorizer) -> Specials:
             if review.tracked:
                 ownership.track(context, call, obj, None, options.field_manager)
             tokens = identity.tokens
-            asked = ReviewContext(
+            around = ReviewContext(
                 call.user,
                 call.namespace,
                 identity.rbac,
@@ -38,7 +38,7 @@ def review_handlers(identity: Identity, authorizer: Authorizer) -> Specials:
                 tokens.audiences,
                 rfc3339(context.now()),
             )
-            return Answer(201, orjson.dumps(review.answer(obj, asked)))
+            return Answer(201, orjson.dumps(review.answer(obj, around)))
 
         return answer
 
@@ -55,7 +55,7 @@ def token_handler(identity: Identity) -> Verb:
         write_options(dict(call.params), "CreateOptions")
         body, _ = bodies.tree(call, "TokenRequest")
         obj: JSONObject = body if isinstance(body, dict) else {}
-        asked = TokenRequestContext(identity.tokens, identity.objects, context.now())
-        return Answer(201, orjson.dumps(create_token(call.namespace, call.name, obj, asked)))
+        request = TokenRequestContext(identity.tokens, identity.objects, context.now())
+        return Answer(201, orjson.dumps(create_token(call.namespace, call.name, obj, request)))
 
     return answer

@@ -46,7 +46,7 @@ class EtcdStorage:
         self._tls = tls
         self._tick = self._prefix + b"/\x00tick"
         """A key without meaning; writing it makes a revision that the watch must reach."""
-        self._heard = 0
+        self._received = 0
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._mine: dict[bytes, list[tuple[bytes, object]]] = {}
         """Values being written by this process, and their contexts, by key."""
@@ -64,7 +64,7 @@ class EtcdStorage:
         except BaseException:
             await self._client.close()
             raise
-        self._heard = snapshot.revision
+        self._received = snapshot.revision
         self._follower = asyncio.create_task(self._follow(self._client, listener))
         self._follower.add_done_callback(_report)
         return snapshot
@@ -123,8 +123,8 @@ class EtcdStorage:
         async with _deadline(), client.watch(self._span(), after, previous=True) as stream:
             while len(changes) < _PAGE:
                 batch = await stream.read()
-                asked = [event for event in batch.events if event.revision <= until and event.key.startswith(wanted)]
-                changes += [change for event in asked if (change := self._change(with_past(event))) is not None]
+                events = [event for event in batch.events if event.revision <= until and event.key.startswith(wanted)]
+                changes += [change for event in events if (change := self._change(with_past(event))) is not None]
                 if batch.events and batch.revision >= until:
                     break
         return changes
@@ -137,7 +137,7 @@ class EtcdStorage:
             return
         target = await client.revision()
         async with _deadline():
-            while self._heard < target:
+            while self._received < target:
                 with contextlib.suppress(StorageFailed):
                     if self._stream is not None:
                         await self._stream.ask_progress()
@@ -203,7 +203,7 @@ class EtcdStorage:
         delay = 0.05
         while True:
             try:
-                async with client.watch(self._span(), self._heard) as stream:
+                async with client.watch(self._span(), self._received) as stream:
                     self._stream, delay = stream, 0.05
                     while True:
                         self._deliver(await stream.read(), listener)
@@ -227,19 +227,19 @@ class EtcdStorage:
         if not batch.events and not self._trusts_progress:
             return
         changes = [change for event in batch.events if (change := self._change(event)) is not None]
-        revision = max(batch.revision, self._heard)
+        revision = max(batch.revision, self._received)
         listener.committed(changes, revision)
         self._advance(revision)
 
     def _advance(self, revision: int) -> None:
-        self._heard = revision
+        self._received = revision
         for wanted, waiter in self._waiting:
             if wanted <= revision and not waiter.done():
                 waiter.set_result(None)
 
     async def _visible(self, revision: int, within: float = _VISIBLE_WITHIN) -> None:
         """Wait until the listener was called with a revision."""
-        if revision <= self._heard:
+        if revision <= self._received:
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         entry = (revision, waiter)

@@ -58,7 +58,7 @@ def _cell(cell: Any) -> Any:
 def difference(stock: Answer, own: Answer) -> tuple[str, str] | None:
     """The class of the first difference (code, object, causes, ownership, warnings, wording) and what it is."""
     if stock.code != own.code:
-        return "code", f"{stock.code} / {own.code}: {_said(stock)} / {_said(own)}"
+        return "code", f"{stock.code} / {own.code}: {_message(stock)} / {_message(own)}"
     theirs, us = plain(stock.body), plain(own.body)
     if isinstance(theirs, dict) and isinstance(us, dict):
         if theirs.get("kind") == "Status" and stock.code >= 400:
@@ -110,7 +110,7 @@ def take_ownership(obj: Any) -> list[Any]:
     return found
 
 
-def _said(answer: Answer) -> Any:
+def _message(answer: Answer) -> Any:
     return answer.body.get("message") if isinstance(answer.body, dict) else answer.body
 
 

@@ -123,11 +123,11 @@ class Run:
 
     def _ask(self, step: Step, variables: list[dict[str, str]]) -> tuple[Answer, Answer]:
         sent = [filled(copy.deepcopy(step), given) for given in variables]
-        asked = [
+        sending = [
             self._threads.submit(peer.send, one["method"], one["path"], one.get("body"), one.get("headers"))
             for peer, one in zip(self._peers, sent, strict=True)
         ]
-        answers = asked[0].result(), asked[1].result()
+        answers = sending[0].result(), sending[1].result()
         for answer, given in zip(answers, variables, strict=True):
             remember(answer, given)
         return answers
@@ -141,8 +141,8 @@ class Run:
 
     def _both(self, method: str, path: str, body: Any = None, media: str = "application/json") -> None:
         headers = {"Content-Type": media}
-        for asked in [self._threads.submit(peer.send, method, path, body, headers) for peer in self._peers]:
-            asked.result()
+        for sending in [self._threads.submit(peer.send, method, path, body, headers) for peer in self._peers]:
+            sending.result()
 
     def _clean_up(self, steps: list[Step], variables: list[dict[str, str]]) -> None:
         """Cluster-wide objects must not bother the next scenario."""

@@ -121,8 +121,8 @@ def _last_group_gets_less_than_nothing(given: Any) -> bool:
 
 
 def _runs_nowhere(given: Any) -> bool:
-    said = [_at(status, "serviceStatus") for status in _statuses(given) if status is not None]
-    return len(_statuses(given)) != 1 and "" not in said and any(one != "Running" for one in said or [None])
+    statuses = [_at(status, "serviceStatus") for status in _statuses(given) if status is not None]
+    return len(_statuses(given)) != 1 and "" not in statuses and any(one != "Running" for one in statuses or [None])
 
 
 def _is_below_a_second(given: Any) -> bool:

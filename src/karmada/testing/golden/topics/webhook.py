@@ -129,8 +129,8 @@ def _compare(expected: Any, actual: Any) -> str | None:
     of its engine."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         refused = expected.get("allowed") is actual.get("allowed") is False
-        said = expected.get("message") or ""
-        if refused and (expected.get("code") == 400 or _UNDECODED.match(said) or _EXTERNAL in said):
+        message = expected.get("message") or ""
+        if refused and (expected.get("code") == 400 or _UNDECODED.match(message) or _EXTERNAL in message):
             return None
         expected, actual = _with_plain_message(expected), _with_plain_message(actual)
         expected, actual = _with_object_of_go(expected), _with_object_of_go(actual)

@@ -67,7 +67,7 @@ class Rules:
             if task is not None and cluster not in known:
                 if (problem := self._untrue(task, name)) is not None:
                     return problem
-            elif task is None and _is_complete(before, after) and not _is_asked(step.previous, step.object):
+            elif task is None and _is_complete(before, after) and not _is_requested(step.previous, step.object):
                 return f"{name} left {cluster} without an eviction task"
         return None
 
@@ -124,12 +124,12 @@ class Rules:
         self._reports.setdefault(space, []).append((now, _reported(step.object)))
         if step.previous is None or now - self._incidents.scaled.get(WEB, -LAG) < LAG or self._incidents.by_hand:
             return None
-        before, after = _asked(step.previous), 0 if step.type is EventType.DELETED else _asked(step.object)
+        before, after = _requested(step.previous), 0 if step.type is EventType.DELETED else _requested(step.object)
         lost = min(before, _reported(step.previous)) - after
         if lost <= 0 or not self._ready.get(space.removeprefix("karmada-es-"), True):
             return None
         left = after + sum(
-            min(_asked(work), self._lately_ready(other))
+            min(_requested(work), self._lately_ready(other))
             for work in self._world.objects(WORKS)
             if _carried(work) == WEB and (other := work["metadata"]["namespace"]) != space
         )
@@ -209,7 +209,7 @@ def _is_complete(before: JSONObject, after: JSONObject) -> bool:
     return bool(sum(_targets(before).values()) == before["replicas"] == after["replicas"])
 
 
-def _is_asked(before: JSONObject, after: JSONObject) -> bool:
+def _is_requested(before: JSONObject, after: JSONObject) -> bool:
     """Whether replicas move because they go back, or because the placement that chose their clusters was edited."""
     applied = [one["metadata"].get("annotations", {}).get(annotations.APPLIED_PLACEMENT) for one in (before, after)]
     return _holds(after, "FailingBack") or applied[0] != applied[1]
@@ -226,7 +226,7 @@ def _carried(work: JSONObject) -> str:
     return str(manifest["metadata"]["name"]) if manifest.get("kind") == "Deployment" else ""
 
 
-def _asked(work: JSONObject) -> int:
+def _requested(work: JSONObject) -> int:
     """Replicas that a Work asks for; none when it goes."""
     if work["metadata"].get("deletionTimestamp"):
         return 0

@@ -36,8 +36,8 @@ async def earlier(hub: Access, members: list[Access], wanted: Wanted, namespace:
     kept = [one for one in found if one is not None]
     plain = [one for one in kept if not one.overridden]
     if not kept:
-        said = f"revision {number}" if number else "an earlier revision"
-        raise CommandError(f"no cluster has {said} of {wanted.name}: see karmadactl rollout history")
+        target = f"revision {number}" if number else "an earlier revision"
+        raise CommandError(f"no cluster has {target} of {wanted.name}: see karmadactl rollout history")
     if not plain:
         raise CommandError(
             f"the copies in {', '.join(one.cluster for one in kept)} are changed by override policies, so their "

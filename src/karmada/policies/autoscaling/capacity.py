@@ -50,10 +50,10 @@ def fit(current: int, wanted: int, rooms: Sequence[Room], uncounted: int = 0) ->
         # Those with most room first: it is them that the scheduler turns to.
         others = sorted(elsewhere, key=lambda room: (room.replicas is not None, -(room.replicas or 0), room.cluster))
         names = ", ".join(room.cluster for room in others if room.replicas is None or room.replicas > 0)
-        text = f"{_said(here)}; {names} can take the rest of {growth} more"
+        text = f"{_spelled(here)}; {names} can take the rest of {growth} more"
         return Fit(wanted, Condition(SCALING_LIMITED, False, SCALING_OUT, text))
     total = max(0, sum(room.replicas or 0 for room in rooms) - uncounted)
-    text = f"{growth} more replicas are wanted, {total} fit: {_said(rooms)}"
+    text = f"{growth} more replicas are wanted, {total} fit: {_spelled(rooms)}"
     return Fit(current + total, Condition(SCALING_LIMITED, True, INSUFFICIENT, text))
 
 
@@ -61,5 +61,5 @@ def _holds(rooms: Sequence[Room], replicas: int) -> bool:
     return any(room.replicas is None for room in rooms) or sum(room.replicas or 0 for room in rooms) >= replicas
 
 
-def _said(rooms: Sequence[Room]) -> str:
+def _spelled(rooms: Sequence[Room]) -> str:
     return ", ".join(f"{room.cluster} has room for {room.replicas} more (insufficient {room.scarce})" for room in rooms)

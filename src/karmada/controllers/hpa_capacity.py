@@ -4,7 +4,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.machinery.informers.informer import Informer
-from karmada.policies.autoscaling.room import Room
+from karmada.policies.autoscaling.capacity import Room
 from karmada.scheduler.core.amounts import PODS
 from karmada.scheduler.core.capacity import needs_of
 from karmada.scheduler.core.decide import fits_anywhere

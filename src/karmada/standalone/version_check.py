@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from karmada.api import annotations, skew
+from karmada.api import annotations, version_skew
 from karmada.api.names import CLUSTER_NAMESPACE
 from karmada.api.version import VERSION
 from karmada.machinery.client import Client
@@ -63,16 +63,16 @@ async def _ask(client: Client) -> list[Component]:
 
 def components(hub: str, leases: list[dict[str, object]]) -> list[Component]:
     """This program, the control plane, and all who keep a lease there."""
-    found = [Component("this program", VERSION, skew.problem(hub, VERSION)), Component(HUB, hub, _unknown(hub))]
+    found = [Component("this program", VERSION, version_skew.problem(hub, VERSION)), Component(HUB, hub, _unknown(hub))]
     for lease in leases:
         metadata = lease["metadata"]
         assert isinstance(metadata, dict)
         name, space = metadata["name"], metadata["namespace"]
         version = (metadata.get("annotations") or {}).get(annotations.COMPONENT_VERSION, "")
         if space == CLUSTER_NAMESPACE:
-            found.append(Component(f"agent of {name}", version, skew.problem(hub, version)))
+            found.append(Component(f"agent of {name}", version, version_skew.problem(hub, version)))
         elif space == SYSTEM and name.startswith("karmada-"):
-            found.append(Component(name, version, skew.problem(hub, version)))
+            found.append(Component(name, version, version_skew.problem(hub, version)))
     return found
 
 

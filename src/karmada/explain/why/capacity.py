@@ -26,13 +26,13 @@ class Shortage(NamedTuple):
     """Whether grades of nodes or an estimator know of less room than is free in all."""
 
     @property
-    def asked(self) -> str:
+    def amounts(self) -> str:
         """What one replica asks for, and what there is."""
         scattered = " in all, but not on one node by its grades of nodes or its estimator" if self.scattered else ""
         return f"a replica asks for {self.resource} {self.wanted}, {self.free} free{scattered}"
 
     def __str__(self) -> str:
-        return f"room for {self.fits}: {self.asked}"
+        return f"room for {self.fits}: {self.amounts}"
 
 
 def shortage(spec: ResourceBindingSpec, cluster: Cluster) -> Shortage | None:
