@@ -108,7 +108,7 @@ from karmada.apiserver.storage.base import StorageFailed, Value
 from karmada.apiserver.storage.sqlite import SqliteStorage
 
 class Silent:
-    def committed(self, changes, revision): print("listener", *(change.key for change in changes))
+    def committed(self, changes, revision): print("committed", *(change.key for change in changes))
     def replaced(self, snapshot): raise AssertionError
 
 async def main():
@@ -145,11 +145,11 @@ async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, list
     )
     assert result.stderr == ""
     lines = result.stdout.splitlines()
-    assert lines[0] == "listener /before"
+    assert lines[0] == "committed /before"
     assert lines[1].startswith(f"failed {path}: ")
-    assert lines[2] == "listener /small"
+    assert lines[2] == "committed /small"
     assert all(line.startswith(f"failed {path}: ") for line in lines[3:5])
-    assert lines[5:] == ["listener /large"]
+    assert lines[5:] == ["committed /large"]
     storage = SqliteStorage(path)
     assert [record.key for record in (await storage.open(listener)).records] == ["/before", "/large", "/small"]
     await storage.close()
