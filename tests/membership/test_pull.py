@@ -15,6 +15,7 @@ from karmada.agent.agent import Agent
 from karmada.agent.hub import HubTransport
 from karmada.agent.options import AgentOptions, LeaseOptions, RotationOptions
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.builtin import builtin_types
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
@@ -218,6 +219,16 @@ async def test_an_agent_that_comes_back_applies_what_changed_meanwhile(pull: Pul
     await pull.start(member)
     await eventually(lambda: member.client.resource(CONFIG_MAPS).get("a", "default"))
     assert len((await pull.world.hub.resource(objects.CLUSTERS).list()).items) == 1
+
+
+async def test_an_agent_looks_for_leftover_endpoints_only_where_services_cross_clusters(pull: Pull) -> None:
+    member = await pull.world.member("member3")
+    await pull.register(member)
+    await pull.world.ready("member3")
+    assert "leftoverSlices" not in pull.agents["member3"].running
+    await pull.agents["member3"].stop()
+    await pull.start(member, gates=DEFAULTS.with_overrides({"MultiClusterService": True}))
+    assert "leftoverSlices" in pull.agents["member3"].running
 
 
 async def test_the_certificate_is_renewed_in_time_and_kept(pull: Pull) -> None:

@@ -15,6 +15,7 @@ from karmada.works.slices import (
     dispatched,
     dispatched_from,
     dispatched_work,
+    dispatching_work,
     imported,
     service_of,
     slice_name,
@@ -106,3 +107,8 @@ def test_exporting_clusters_are_those_of_the_works():
 @pytest.mark.parametrize("name", ["", "../up", "A", "x" * 64, None, 7])
 def test_a_service_name_that_cannot_be_is_none(name):
     assert service_of({"metadata": {"labels": {"kubernetes.io/service-name": name}}}) == ""
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"metadata":7}', b'{"metadata":{"labels":[]}}', b"[" * 5000])
+def test_a_slice_that_cannot_be_read_was_brought_by_no_work(body):
+    assert dispatching_work(body, "a") == ""

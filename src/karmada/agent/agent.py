@@ -23,6 +23,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.endpointslice_collect import EndpointSliceCollector
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.interpretation import COMPONENT, interpretation
+from karmada.controllers.leftover_slices import LeftoverSlices
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.service_export import ServiceExportController
 from karmada.controllers.status_reporter import StatusReporter
@@ -104,6 +105,8 @@ class Agent:
             supervisor.start("serviceExport", ServiceExportController(context, members, works).controller.run)
         if options.enabled("endpointsliceCollect") and options.gates.enabled("MultiClusterService"):
             supervisor.start("endpointsliceCollect", EndpointSliceCollector(context, members, works).controller.run)
+        if options.enabled("execution") and options.gates.enabled("MultiClusterService"):
+            supervisor.start("leftoverSlices", LeftoverSlices(context, members, works).controller.run)
         if isinstance(self._hub, HubTransport):
             if options.enabled("certRotation"):
                 member = self._connection.client

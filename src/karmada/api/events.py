@@ -63,6 +63,7 @@ DISPATCH_ENDPOINT_SLICE = _outcome("DispatchEndpointSlice")
 CLUSTER_NOT_FOUND = "ClusterNotFound"
 API_INCOMPATIBLE = "APIIncompatible"
 ENDPOINTS_WITHDRAWN = "EndpointsWithdrawn"
+LEFTOVER_ENDPOINTS_REMOVED = "LeftoverEndpointsRemoved"
 
 # FederatedHPA
 FAILED_GET_SCALE = "FailedGetScale"

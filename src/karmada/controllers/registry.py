@@ -31,6 +31,7 @@ from karmada.controllers.execution import ExecutionController
 from karmada.controllers.failback import FailbackController
 from karmada.controllers.federated_hpa import AutoscalerOptions, FederatedHPAController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
+from karmada.controllers.leftover_slices import LeftoverSlices
 from karmada.controllers.multicluster_service import MultiClusterServiceController
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
@@ -258,7 +259,9 @@ def _endpointslice_collect(shared: Shared) -> Iterable[tuple[str, Part]]:
 
 def _endpointslice_dispatch(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(EndpointOptions)
+    works = shared.context.informers.of(Work)
     yield "endpointsliceDispatch", EndpointSliceDispatcher(shared.context, options).controller
+    yield "endpointsliceDispatch leftovers", LeftoverSlices(shared.context, shared.members, works).controller
 
 
 _ENFORCED = "FederatedQuotaEnforcement"

@@ -129,6 +129,39 @@ def collected_work(key: MemberKey) -> str:
     return names.work_name(KIND, key.name, key.namespace)
 
 
+class _MarkedMetadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _Marked(msgspec.Struct, frozen=True):
+    metadata: _MarkedMetadata
+
+
+_marked = msgspec.json.Decoder(_Marked)
+
+
+def dispatching_work(body: bytes, cluster: str) -> str:
+    """The name of the Work that brought a slice to a member, by the slice's own marks; empty unless all of them say
+    that it was dispatched to this very cluster."""
+    try:
+        metadata = _marked.decode(body).metadata
+    except (ValueError, RecursionError):
+        return ""
+    marks, noted = metadata.labels or {}, metadata.annotations or {}
+    provider = noted.get(annotations.ENDPOINT_SLICE_PROVISION_CLUSTER)
+    ours = (
+        marks.get(labels.MANAGED) == "true"
+        and marks.get(labels.KUBERNETES_ENDPOINT_SLICE_MANAGED_BY) == labels.DISPATCHED_ENDPOINT_SLICE_CONTROLLER
+        and bool(marks.get(labels.WORK_PERMANENT_ID))
+        and noted.get(annotations.WORK_NAMESPACE) == names.execution_space(cluster)
+        and bool(provider)
+        and metadata.name.startswith(f"{provider}-")
+    )
+    return noted.get(annotations.WORK_NAME, "") if ours else ""
+
+
 def service_of(tree: Mapping[str, Any]) -> str:
     """The Service of a member's slice; empty when it names none that could exist."""
     name = ((tree.get("metadata") or {}).get("labels") or {}).get(labels.KUBERNETES_SERVICE_NAME)
