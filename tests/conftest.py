@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 import pytest
 from hypothesis import settings
+from tests.balance import balanced, workers
 from tests.security.unused_rights import explained
 
 from karmada.apiserver.auth.usage import OBSERVERS
@@ -125,6 +126,19 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         lines = "\n".join(f"  {right}" for right in excess)
         text = f"roles allow what nothing used (narrow component_roles, or explain it in unused_rights):\n{lines}"
         config.get_terminal_writer().line(f"\n{text}", red=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """How many workers `-n auto` starts."""
+    return workers()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Divide long tests among the workers."""
+    if hasattr(config, "workerinput"):
+        items[:] = balanced(items, config.workerinput["workercount"])
 
 
 def pytest_collection_finish() -> None:
