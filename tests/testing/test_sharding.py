@@ -27,8 +27,9 @@ class Forgetful(Replica):
         controller.divide(self.ownership, lambda key: key, list)
 
 
-def first_broken(replica):
-    for seed in range(200):
+def first_broken(replica, first=0):
+    """What breaks first; seeds before `first` take their time and find nothing."""
+    for seed in range(first, first + 200):
         try:
             explore(scenario(replica), seed)
         except Broken as broken:
@@ -37,7 +38,7 @@ def first_broken(replica):
 
 
 def test_a_replica_that_writes_without_the_fence_is_found_out():
-    assert "only the holder of a shard writes its keys" in first_broken(Unfenced)
+    assert "only the holder of a shard writes its keys" in first_broken(Unfenced, 34)
 
 
 def test_a_replica_that_takes_a_shard_without_looking_at_its_keys_is_found_out():
