@@ -17,6 +17,7 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, Verb
 from karmada.membership.connections import connection_of
+from karmada.testing.blueprint import Blueprint
 from karmada.testing.loop import VirtualClock, run_virtual
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -148,17 +149,27 @@ def server(clock, storage=None):
     return ApiServer(ApiServerOptions(storage or MemoryStorage(), now=clock.now))
 
 
+def make_hub(storage):
+    return ApiServer(ApiServerOptions(storage, apis=[LocalApi([cluster_type()])], now=VirtualClock().now))
+
+
+async def install_crds(client):
+    for crd in definitions():
+        await client.resource(CRDS).create(crd)
+
+
+HUB = Blueprint(make_hub, install_crds)
+"""Validating and establishing the CRDs takes longer than most tests on a plane: it is done once per process."""
+
+
 def on_a_plane(test):
     """Run a test on a control plane."""
+    HUB.prepare()
 
     async def scenario():
         clock = VirtualClock()
-        options = ApiServerOptions(apis=[LocalApi([cluster_type()])], now=clock.now)
-        async with ApiServer(options) as hub, Supervisor(clock) as supervisor:
-            plane = Plane(hub, supervisor, clock)
-            for crd in definitions():
-                await plane.client.resource(CRDS).create(crd)
+        async with HUB.server() as hub, Supervisor(clock) as supervisor:
             await clock.sleep(1)
-            await test(plane)
+            await test(Plane(hub, supervisor, clock))
 
     run_virtual(scenario)

@@ -8,6 +8,7 @@ from karmada.aggregated.cluster_type import cluster_type
 from karmada.api.crd.definition import definitions
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.apiserver.storage.base import Storage
 from karmada.machinery.client import Client
 from karmada.machinery.errors import Gone
 from karmada.machinery.events import EventRecorder
@@ -15,6 +16,7 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, Request, Transport, WatchStream
 from karmada.scheduler.service import AccurateEstimator, Scheduler, SchedulerOptions
+from karmada.testing.blueprint import Blueprint
 from karmada.testing.loop import VirtualClock, run_virtual
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -150,19 +152,31 @@ class Plane:
         await self.clock.sleep(seconds)
 
 
+def _hub(storage: Storage) -> ApiServer:
+    return ApiServer(ApiServerOptions(storage, apis=[LocalApi([cluster_type()])]))
+
+
+async def _install_crds(client: Client) -> None:
+    for crd in definitions():
+        await client.resource(CRDS).create(crd)
+
+
+HUB = Blueprint(_hub, _install_crds)
+"""Validating and establishing the CRDs takes longer than most tests on a plane: it is done once per process."""
+
+
 def on_a_plane(
     test: Callable[[Plane], Awaitable[None]],
     options: SchedulerOptions | None = None,
     estimator: AccurateEstimator | None = None,
 ) -> None:
     """Run a test with a scheduler."""
+    HUB.prepare()
 
     async def scenario() -> None:
         clock = VirtualClock()
-        async with ApiServer(ApiServerOptions(apis=[LocalApi([cluster_type()])])) as hub, Supervisor() as supervisor:
+        async with HUB.server() as hub, Supervisor() as supervisor:
             client = Client(hub.direct(ADMIN))
-            for crd in definitions():
-                await client.resource(CRDS).create(crd)
             await clock.sleep(1)
             watched = Watched(hub.direct(ADMIN), clock)
             own = Client(watched)
