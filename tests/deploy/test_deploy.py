@@ -243,9 +243,10 @@ def test_the_image_has_every_program_under_its_own_name() -> None:
     [
         (["host", "--ha"], "StatefulSet"),
         (["control-plane", "--ca=QQ=="], "APIService"),
+        (["control-plane", "--ca=QQ==", "--host=karmada.example.com"], "ConfigMap"),
         (["certificates"], "Secret"),
     ],
-    ids=["host", "control plane", "certificates"],
+    ids=["host", "control plane", "control plane with registration", "certificates"],
 )
 def test_manifests_are_printed(capsys: pytest.CaptureFixture[str], arguments: list[str], kind: str) -> None:
     assert main(arguments) == 0

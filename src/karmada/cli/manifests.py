@@ -1,7 +1,8 @@
 """Prints manifests, to be applied with kubectl: `karmada manifests host|control-plane|certificates|operator`.
 
 `host` is what the chart makes, for the host cluster. `certificates` are the Secrets it mounts: applied before it, once,
-and kept safe. `control-plane` is for Karmada's own API server, with the CA from the Secret `karmada-ca`.
+and kept safe. `control-plane` is for Karmada's own API server, with the CA from the Secret `karmada-ca`; with `--host`,
+clusters can register there by tokens.
 `operator` is karmada-operator for the host cluster, with its kind and rights: it does all of that by itself.
 `values-schema` is the JSON Schema that lies in the chart.
 """
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif flags.what == "operator":
             objects = operator(flags.namespace, f"{values['imageRegistry']}{values['image']}", 2 if flags.ha else 1)
         elif flags.what == "control-plane":
-            objects = control_plane(flags.ca, flags.namespace)
+            objects = control_plane(flags.ca, flags.namespace, f"https://{flags.host[0]}:5443" if flags.host else "")
         else:
             domain, members = values["clusterDomain"], values["etcd"]["members"]
             objects, _ = certificates(flags.namespace, domain, members, flags.host)

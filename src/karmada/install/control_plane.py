@@ -61,12 +61,16 @@ _RESOURCES = {
 }
 
 
-def control_plane(authority: str, namespace: str = SYSTEM) -> list[JSONObject]:
-    """All objects; `authority` is the CA of the serving certificates, PEM in base64, `namespace` the host cluster's."""
+def control_plane(authority: str, namespace: str = SYSTEM, endpoint: str = "") -> list[JSONObject]:
+    """All objects; `authority` is the CA of the serving certificates, PEM in base64, `namespace` the host cluster's.
+
+    `endpoint` is where clusters register: without it none can, as it would not know where.
+    """
     return [
         *map(_namespace, (SYSTEM, karmada_names.CLUSTER_NAMESPACE)),
         *definitions(),
         *installation.roles(),
+        *([installation.cluster_info(endpoint, base64.b64decode(authority))] if endpoint else []),
         *components(authority, namespace),
     ]
 

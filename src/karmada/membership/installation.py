@@ -49,19 +49,25 @@ async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> No
 
 async def publish(hub: Client, endpoint: str, authority: bytes) -> None:
     """Write `kube-public/cluster-info`, where those who register read the address of the control plane."""
-    cluster = {"server": endpoint, "certificate-authority-data": base64.b64encode(authority).decode()}
-    config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
-    text = orjson.dumps(config).decode()
+    wanted = cluster_info(endpoint, authority)
 
     def decide(current: JSONObject | None) -> JSONObject:
-        known: JSONObject = current or {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": CLUSTER_INFO, "namespace": "kube-public"},
-        }
-        return {**known, "data": {**(known.get("data") or {}), "kubeconfig": text}}
+        known = current or wanted
+        return {**known, "data": {**(known.get("data") or {}), **wanted["data"]}}
 
     await Committer(hub.resource(objects.CONFIG_MAPS)).ensure(CLUSTER_INFO, "kube-public", decide)
+
+
+def cluster_info(endpoint: str, authority: bytes) -> JSONObject:
+    """The ConfigMap that says where the control plane is and whom to trust; signatures for tokens are added to it."""
+    cluster = {"server": endpoint, "certificate-authority-data": base64.b64encode(authority).decode()}
+    config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": CLUSTER_INFO, "namespace": "kube-public"},
+        "data": {"kubeconfig": orjson.dumps(config).decode()},
+    }
 
 
 def roles() -> list[JSONObject]:
