@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
 MANIFESTS = Path(__file__).parent / "manifests.yaml"
 MEMBERS = ("member1", "member2")
+PATIENCE = 600.0
+"""Seconds that anything may take: a few on an idle machine, many times that on a crowded one."""
 _LEFT_OUT = ("logs", "lock", "supervisor.pid", "kubeconfig", "admin.kubeconfig")
 """Of processes, or written anew at every start; `members/*/kubeconfig` as well."""
 
@@ -51,7 +53,7 @@ class Version(NamedTuple):
     def karmada(self, data: Path, *arguments: str) -> str:
         """Run its `karmada` command on a directory."""
         command = [sys.executable, "-m", "karmada.standalone.main", *arguments, "--data", str(data)]
-        outcome = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=180)
+        outcome = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
         assert outcome.returncode == 0, f"{' '.join(command)}:\n{outcome.stdout}{outcome.stderr}"
         return outcome.stdout
 
@@ -64,7 +66,7 @@ def kubectl(data: Path, *arguments: str, context: str = "karmada-apiserver") -> 
 
         program = built()
     command = [program, f"--kubeconfig={data / 'kubeconfig'}", f"--context={context}", *arguments]
-    outcome = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert outcome.returncode == 0, f"{' '.join(command)}:\n{outcome.stderr}"
     return outcome.stdout
 
@@ -74,7 +76,7 @@ def read(data: Path, what: str, context: str = "karmada-apiserver") -> Any:
     return orjson.loads(kubectl(data, "get", what, "-n", "shop", "-o", "json", context=context))
 
 
-def eventually(check: Callable[[], Any], seconds: float = 60) -> Any:
+def eventually(check: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     """Wait until a check is true."""
     until = time.monotonic() + seconds
     while not (found := check()):
