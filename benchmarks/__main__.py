@@ -37,6 +37,8 @@ MODULES = [
     "services",
     "search",
     "restart",
+    "fleet",
+    "large_members",
     "cli",
     "engine",
     "sharding",

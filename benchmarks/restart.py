@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import psutil
@@ -32,6 +32,7 @@ FRESH = 10
 """Changes of a user, from the moment at which the control plane is ready on."""
 BATCH = 500
 NAMESPACE, FIRST = "bench", "d00000"
+Renames = dict[bytes, bytes]
 _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 
@@ -111,7 +112,7 @@ async def _idle(process: psutil.Process) -> None:
         busy = sum(process.cpu_times()[:2]) - used
 
 
-class _Nobody:
+class Nobody:
     """Follows a storage and does nothing about it."""
 
     def committed(self, changes: list[Change], revision: int) -> None:
@@ -124,16 +125,17 @@ class _Nobody:
         """See `Listener`."""
 
 
-async def repeat(database: Path, count: int) -> None:
-    """Have `count` of everything that there is of the first Deployment."""
+async def repeat(database: Path, count: int, renamed: Callable[[int], Renames] = lambda number: {}) -> None:
+    """Have `count` of everything that there is of the first Deployment; `renamed` says what else is called otherwise
+    in the copy of a number."""
     storage = SqliteStorage(database)
-    records = [record for record in (await storage.open(_Nobody())).records if _is_model(record)]
+    records = [record for record in (await storage.open(Nobody())).records if _is_model(record)]
     # What others refer to by version comes first.
     records.sort(key=lambda record: (not record.key.startswith("/apps/"), record.key))
-    identities = _identities(records)
+    identities = identities_of(whole(record.value) for record in records)
     for start in range(1, count, BATCH):
         numbers = range(start, min(start + BATCH, count))
-        await asyncio.gather(*(_repeat(storage, records, identities, number) for number in numbers))
+        await asyncio.gather(*(_repeat(storage, records, identities, number, renamed(number)) for number in numbers))
     await storage.close()
 
 
@@ -141,37 +143,53 @@ def _is_model(record: Record) -> bool:
     return f"/{FIRST}" in record.key and "/events/" not in record.key
 
 
-def _identities(records: Sequence[Record]) -> set[bytes]:
-    """What distinguishes the objects from their copies: their uids and the permanent ids made for them, which are in no
+def identities_of(bodies: Iterable[bytes]) -> set[bytes]:
+    """What distinguishes objects from their copies: their uids and the permanent ids made for them, which are in no
     key of a policy."""
     own: set[bytes] = set()
-    for record in records:
+    for body in bodies:
         for mark in (rb'uid":"([^"]+)"', rb'(?:binding|work)\.karmada\.io/permanent-id":"([^"]+)"'):
-            own |= {found for found in re.findall(mark, whole(record.value)) if _UUID.fullmatch(found)}
+            own |= {found for found in re.findall(mark, body) if _UUID.fullmatch(found)}
     return own
 
 
-async def _repeat(storage: SqliteStorage, records: Sequence[Record], identities: set[bytes], number: int) -> None:
-    name = f"d{number:05d}"
-    replaced: dict[bytes, bytes] = {
+async def _repeat(
+    storage: SqliteStorage, records: Sequence[Record], identities: set[bytes], number: int, renamed: Renames
+) -> None:
+    rename = renaming(number, identities, renamed)
+    versions: Renames = {}
+    for record in records:
+        value = split(rename(whole(record.value)))
+        tail = value.tail
+        for old, new in versions.items():
+            tail = tail.replace(b'"resourceVersion":"%b"' % old, b'"resourceVersion":"%b"' % new)
+        put = await storage.put(rename(record.key.encode()).decode(), Value(value.head, tail), 0)
+        versions[str(record.revision).encode()] = str(put.revision).encode()
+
+
+def renaming(number: int, identities: set[bytes], renamed: Renames) -> Callable[[bytes], bytes]:
+    """How a text about the first Deployment becomes one about its copy of a number."""
+    name = name_of(number)
+    replaced: Renames = {
         names.work_name("Deployment", FIRST, NAMESPACE).encode(): names.work_name(
             "Deployment", name, NAMESPACE
         ).encode(),
         FIRST.encode(): name.encode(),
+        **renamed,
     }
     replaced |= {identity: identity[:24] + b"%012x" % number for identity in identities}
-    versions: dict[bytes, bytes] = {}
-    for record in records:
-        body = whole(record.value)
-        for old, new in replaced.items():
-            body = body.replace(old, new)
-        found = _VERSION.search(body)
-        assert found is not None
-        head, tail = body[: found.start(1)], body[found.end(1) :]
-        for old, new in versions.items():
-            tail = tail.replace(b'"resourceVersion":"%b"' % old, b'"resourceVersion":"%b"' % new)
-        key = record.key
-        for old, new in replaced.items():
-            key = key.replace(old.decode(), new.decode())
-        put = await storage.put(key, Value(head, tail), 0)
-        versions[str(record.revision).encode()] = str(put.revision).encode()
+    # In one go, the longest first: what is put in may be what something else is called.
+    pattern = re.compile(b"|".join(sorted(map(re.escape, replaced), key=len, reverse=True)))
+    return lambda text: pattern.sub(lambda found: replaced[found[0]], text)
+
+
+def split(body: bytes) -> Value:
+    """An encoded object as it is stored, without its own revision."""
+    found = _VERSION.search(body)
+    assert found is not None
+    return Value(body[: found.start(1)], body[found.end(1) :])
+
+
+def name_of(number: int) -> str:
+    """The name of a Deployment."""
+    return f"d{number:05d}"
