@@ -80,7 +80,7 @@ def test_answers_follow_the_member() -> None:
         async with ApiServer(ApiServerOptions(controllers=False)) as member, Supervisor() as supervisor:
             client = Client(member.direct(ADMIN))
             informers = InformerFactory(client, supervisor, clock=clock)
-            state = MemberState(informers)
+            state = MemberState(informers.resource)
             await informers.synced(state.informers)
             await populate(client, clock)
             await clock.sleep(1)
@@ -106,7 +106,7 @@ def test_only_what_is_read_is_kept() -> None:
     pod = {
         "metadata": {"name": "p", "namespace": "default", "annotations": {"long": "x" * 1000}, "labels": {"a": "b"}},
         "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i", "env": [{"name": "SECRET"}]}]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready"}, {"type": "PodScheduled", "status": "True"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready"}, {"type": "PodScheduled", "status": "False"}]},
     }
     kept = trim_pod(orjson.dumps(pod))
     assert len(kept) < 250

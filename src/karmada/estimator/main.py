@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     async def body(process: Process) -> None:
         informers = InformerFactory(process.client, process.supervisor)
-        state = MemberState(informers)
+        state = MemberState(informers.resource)
         process.diagnostics.readiness["caches"] = lambda: all(informer.has_synced for informer in state.informers)
         await informers.synced(state.informers)
         metrics = EstimatorMetrics()

@@ -4,7 +4,8 @@ Pods may be seen before their node: what they take is kept and counts once the n
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -14,7 +15,13 @@ from karmada.api.work.v1alpha2 import NodeClaim
 from karmada.estimator.claims import admits
 from karmada.estimator.pods import Amounts, amounts, is_counted, pod_amounts
 
+V = TypeVar("V", bound=Hashable)
+SHARED = 4096
+"""Different values that are shared, those seen last."""
 _UNSCHEDULABLE = NodeTaint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+Text = tuple[str, ...]
 
 
 class _Usage:
@@ -23,27 +30,30 @@ class _Usage:
     __slots__ = ("pods", "taken")
 
     def __init__(self) -> None:
-        self.pods: dict[Hashable, Amounts] = {}
+        self.pods = 0
         self.taken: Amounts = {}
 
-    def put(self, pod: Hashable, needs: Amounts) -> None:
-        self.drop(pod)
-        self.pods[pod] = needs
+    def add(self, needs: Amounts, pods: int) -> None:
+        """One pod more, or (-1) one less."""
+        self.pods += pods
         for name, number in needs.items():
-            self.taken[name] = self.taken.get(name, 0) + number
-
-    def drop(self, pod: Hashable) -> None:
-        for name, number in self.pods.pop(pod, {}).items():
-            self.taken[name] -= number
+            self.taken[name] = self.taken.get(name, 0) + pods * number
 
 
 class Offer(NamedTuple):
-    """A node as a place for replicas."""
+    """A node as a place for replicas. Thousands of nodes have the same labels, amounts and mostly values: they share
+    them, and labels are put together when a claim asks for them."""
 
     name: str
-    labels: dict[str, str]
+    label_names: Text
+    label_values: Text
     taints: tuple[NodeTaint, ...]
     allocatable: Amounts
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of the node."""
+        return dict(zip(self.label_names, self.label_values, strict=True))
 
 
 class Nodes:
@@ -52,20 +62,23 @@ class Nodes:
     def __init__(self) -> None:
         self._offers: dict[str, Offer] = {}
         self._usage: dict[str, _Usage] = {}
-        self._node_of: dict[Hashable, str] = {}
+        self._pods: dict[Hashable, tuple[str, Amounts]] = {}
+        """The node of each pod, and what it takes there."""
         self.version = 0
         """Counts changes of nodes themselves, not of their pods."""
         self.touched: set[str] = set()
         """Nodes that are there and whose free amounts changed since somebody emptied this."""
 
-    def put_node(self, node: Node) -> None:
-        """A node is there, or has changed."""
-        name = node.metadata.name
+    def put_node(self, node: Node, name: str = "") -> None:
+        """A node is there, or has changed; `name` is its name if it does not say."""
+        name = name or node.metadata.name
         try:
             offered = amounts(node.status.allocatable)
         except QuantityError:
             offered = {}
-        offer = Offer(name, node.metadata.labels, _taints(node), offered)
+        marks = node.metadata.labels
+        values = tuple(map(_shared, marks.values()))
+        offer = Offer(name, _shared(tuple(marks)), values, _taints(node), _amounts(tuple(offered.items())))
         if self._offers.get(name) == offer:
             return  # a sign of life
         self._offers[name] = offer
@@ -78,29 +91,32 @@ class Nodes:
             self.version += 1
             self.touched.discard(name)
 
-    def put_pod(self, pod: Pod) -> None:
-        """A pod is there, or has changed."""
-        which = (pod.metadata.namespace, pod.metadata.name)
+    def put_pod(self, pod: Pod, key: Hashable | None = None) -> None:
+        """A pod is there, or has changed; `key` names it if it does not itself."""
+        which = (pod.metadata.namespace, pod.metadata.name) if key is None else key
+        self._drop_pod(which)
         node = pod.spec.node_name
         if not node or pod.status.phase in ("Succeeded", "Failed"):
-            self.drop_pod(*which)
             return
-        if self._node_of.get(which, node) != node:
-            self.drop_pod(*which)
         try:
             needs = {name: number for name, number in pod_amounts(pod).items() if is_counted(name)}
         except QuantityError:
             needs = {}
-        self._node_of[which] = node
-        self._usage.setdefault(node, _Usage()).put(which, needs)
+        offer = self._offers.get(node)
+        node, needs = offer.name if offer is not None else node, _amounts(tuple(needs.items()))
+        self._pods[which] = node, needs
+        self._usage.setdefault(node, _Usage()).add(needs, 1)
         self._touch(node)
 
     def drop_pod(self, namespace: str, name: str) -> None:
         """A pod is gone, or has ended."""
-        node = self._node_of.pop((namespace, name), None)
-        if node is not None:
+        self._drop_pod((namespace, name))
+
+    def _drop_pod(self, which: Hashable) -> None:
+        node, needs = self._pods.pop(which, ("", {}))
+        if node:
             usage = self._usage[node]
-            usage.drop((namespace, name))
+            usage.add(needs, -1)
             if not usage.pods:
                 del self._usage[node]
             self._touch(node)
@@ -119,8 +135,9 @@ class Nodes:
 
     def admitting(self, claim: NodeClaim | None) -> Iterator[str]:
         """The nodes that take a replica."""
+        asks = claim is not None and (claim.node_selector or claim.hard_node_affinity is not None)
         for offer in self._offers.values():
-            if admits(claim, offer.name, offer.labels, offer.taints):
+            if admits(claim, offer.name, offer.labels if asks else {}, offer.taints):
                 yield offer.name
 
     def room(self, needs: Mapping[str, int], claim: NodeClaim | None) -> int:
@@ -134,7 +151,7 @@ class Nodes:
     def free_pods(self, name: str) -> int:
         """How many more pods a node takes."""
         usage = self._usage.get(name)
-        return max(0, self._offers[name].allocatable.get("pods", 0) - (len(usage.pods) if usage else 0))
+        return max(0, self._offers[name].allocatable.get("pods", 0) - (usage.pods if usage else 0))
 
     def free(self, name: str, resource: str) -> int:
         """What a node has left of a resource."""
@@ -151,6 +168,17 @@ class Nodes:
 def claim_key(claim: NodeClaim | None) -> bytes:
     """What makes two claims the same."""
     return b"" if claim is None else msgspec.json.encode(claim)
+
+
+@lru_cache(SHARED)
+def _shared(value: V) -> V:
+    """The same object for all that are equal."""
+    return value
+
+
+@lru_cache(SHARED)
+def _amounts(items: tuple[tuple[str, int], ...]) -> Amounts:
+    return dict(items)
 
 
 def _taints(node: Node) -> tuple[NodeTaint, ...]:

@@ -2,18 +2,21 @@
 PodScheduled condition are kept.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from karmada.api.codec import decoder
-from karmada.api.native import Container, Node, Pod, PodStatus, ResourceQuota, Resources
+from karmada.api.meta import OwnerReference
+from karmada.api.native import Condition, Container, Node, NodeStatus, Pod, PodSpec, PodStatus, ResourceQuota, Resources
 from karmada.estimator.estimate import Member
 from karmada.estimator.workloads import Workload
 from karmada.machinery.informers.cache import Change, Item, Key
-from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.informers.factory import Projection
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.resource import EVERYTHING, Scope
 from karmada.machinery.transport import GroupVersionResource
+from karmada.membership.resource_counts import Trimming
 
 NODES = GroupVersionResource("", "v1", "nodes")
 PODS = GroupVersionResource("", "v1", "pods")
@@ -23,59 +26,66 @@ REPLICA_SETS = GroupVersionResource("apps", "v1", "replicasets")
 _OWNED = "owned"
 
 
-class _Meta(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    creation_timestamp: str = ""
-    labels: dict[str, str] = msgspec.field(default_factory=dict)
-    owner_references: list[msgspec.Raw] = msgspec.field(default_factory=list)
-
-
-class _PodSpec(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    node_name: str = ""
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
-    overhead: dict[str, int | str] = msgspec.field(default_factory=dict)
-    resources: Resources = Resources()
-
-
-class _TrimmedPod(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    metadata: _Meta = _Meta()
-    spec: _PodSpec = _PodSpec()
-    status: PodStatus = PodStatus()
-
-
-_pod = msgspec.json.Decoder(_TrimmedPod)
 _encode = msgspec.json.Encoder().encode
 
 
 def trim_pod(body: bytes) -> bytes:
-    """A pod with nothing but what estimating reads."""
-    pod = _pod.decode(body)
-    scheduled = tuple(condition for condition in pod.status.conditions if condition.type == "PodScheduled")
-    return _encode(msgspec.structs.replace(pod, status=PodStatus(phase=pod.status.phase, conditions=scheduled)))
+    """A pod with nothing but what estimating and counting read; its informer knows its name."""
+    pod = decoder(Pod).decode(body)
+    meta, given = pod.metadata, pod.spec
+    owners = [
+        OwnerReference(api_version="", kind="", name="", uid=owner.uid, controller=True)
+        for owner in meta.owner_references
+        if owner.controller
+    ]
+    metadata = {name: value for name, value in (("labels", meta.labels), ("ownerReferences", owners)) if value}
+    spec = PodSpec(
+        node_name=given.node_name,
+        containers=_trimmed(given.containers),
+        init_containers=_trimmed(given.init_containers),
+        overhead=given.overhead,
+        resources=Resources(requests=given.resources.requests),
+    )
+    # Whoever has a node waits for none.
+    waits = tuple(c for c in pod.status.conditions if c.type == "PodScheduled" and c.status != "True")
+    return _encode({"metadata": metadata, "spec": spec, "status": PodStatus(phase=pod.status.phase, conditions=waits)})
+
+
+def _trimmed(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+    return tuple(Container(resources=Resources(requests=one.resources.requests)) for one in containers)
 
 
 def trim_node(body: bytes) -> bytes:
-    """A node with nothing but labels, taints and amounts."""
+    """A node with nothing but labels, taints, amounts and whether it is ready; its informer knows its name."""
     node = decoder(Node).decode(body)
-    meta = node.metadata
-    kept = _Meta(name=meta.name, uid=meta.uid, resource_version=meta.resource_version, labels=dict(meta.labels))
-    return _encode({"metadata": kept, "spec": node.spec, "status": {"allocatable": node.status.allocatable}})
+    ready = tuple(Condition(type=c.type, status=c.status) for c in node.status.conditions if c.type == "Ready")
+    status = NodeStatus(allocatable=node.status.allocatable, conditions=ready)
+    return _encode({"metadata": {"labels": node.metadata.labels}, "spec": node.spec, "status": status})
+
+
+ESTIMATED = Trimming(trim_node, trim_pod)
+
+
+class Follow(Protocol):
+    """Gives the informer of a collection of the member."""
+
+    def __call__(
+        self, type_: GroupVersionResource, scope: Scope = EVERYTHING, project: Projection | None = None
+    ) -> Informer[Any]:
+        """The informer, which starts when first asked for."""
+        ...
 
 
 class MemberState:
     """Follows a member and keeps `member` up to date."""
 
-    def __init__(self, informers: InformerFactory) -> None:
+    def __init__(self, follow: Follow) -> None:
         self.member = Member()
-        self._nodes = informers.resource(NODES, project=trim_node)
-        self._pods = informers.resource(PODS, project=trim_pod)
-        self._quotas = informers.resource(QUOTAS)
-        self._deployments = informers.resource(DEPLOYMENTS)
-        self._replica_sets = informers.resource(REPLICA_SETS)
+        self._nodes = follow(NODES, project=trim_node)
+        self._pods = follow(PODS, project=trim_pod)
+        self._quotas = follow(QUOTAS)
+        self._deployments = follow(DEPLOYMENTS)
+        self._replica_sets = follow(REPLICA_SETS)
         self._pods.add_index(_OWNED, _owner)
         self._replica_sets.add_index(_OWNED, _owner)
         self._nodes.add_handler(self._nodes_changed)
@@ -110,14 +120,14 @@ class MemberState:
             if change.new is None:
                 self.member.nodes.drop_node(change.key.name)
             else:
-                self.member.nodes.put_node(decoder(Node).decode(change.new.body))
+                self.member.nodes.put_node(decoder(Node).decode(change.new.body), change.key.name)
 
     def _pods_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
             if change.new is None:
                 self.member.nodes.drop_pod(*change.key)
             else:
-                self.member.nodes.put_pod(decoder(Pod).decode(change.new.body))
+                self.member.nodes.put_pod(decoder(Pod).decode(change.new.body), change.key)
 
     def _quotas_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:

@@ -23,7 +23,7 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject, Transp
 from karmada.membership.circuit_breaker import CircuitBreaker, GuardedTransport
 from karmada.membership.credentials import cluster_id
 from karmada.membership.members import Member, MemberUnavailable
-from karmada.membership.resource_counts import ResourceCounter
+from karmada.membership.resource_counts import COUNTED, ResourceCounter, Trimming
 from karmada.membership.summary import Summary
 
 OpenTransport = Callable[[Cluster], Awaitable[Transport]]
@@ -43,12 +43,14 @@ class MemberConnection:
     breaker: CircuitBreaker
     verified: bool = False
     """Whether the member has said that it is the cluster that joined."""
+    trimming: Trimming = COUNTED
+    """What is kept of its nodes and pods: more than counting reads where somebody else follows them too."""
     _counter: ResourceCounter | None = None
 
     async def count(self, models: Sequence[ResourceModel]) -> Summary:
         """Its nodes, what they offer and what of it is taken."""
         if self._counter is None:
-            self._counter = ResourceCounter(self.informers)
+            self._counter = ResourceCounter(self.informers, self.trimming)
         return await self._counter.count(models)
 
     def trouble(self) -> str:
@@ -85,8 +87,9 @@ class MemberConnection:
 class PushMembers:
     """Members the control plane reaches by itself."""
 
-    def __init__(self, open_transport: OpenTransport, clock: Clock) -> None:
+    def __init__(self, open_transport: OpenTransport, clock: Clock, trimming: Trimming = COUNTED) -> None:
         self._open = open_transport
+        self._trimming = trimming
         self._clock = clock
         self._connections: dict[str, tuple[object, MemberConnection]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -132,7 +135,9 @@ class PushMembers:
             await self.forget(name)
 
     def _connection(self, name: str, transport: Transport) -> MemberConnection:
-        return connection_of(name, transport, self._clock)
+        connection = connection_of(name, transport, self._clock)
+        connection.trimming = self._trimming
+        return connection
 
 
 def connection_of(name: str, transport: Transport, clock: Clock) -> MemberConnection:

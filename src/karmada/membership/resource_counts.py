@@ -7,7 +7,7 @@ share their bytes. What cannot be counted, or would make a large summary, is a `
 import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from karmada.machinery import limits
 from karmada.machinery.codec import unreadable
 from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers.cache import Change
-from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.informers.factory import InformerFactory, Projection
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.summary import Summary, Tally
 
@@ -65,12 +65,22 @@ def _small(trimmed: bytes) -> bytes:
     return trimmed
 
 
+class Trimming(NamedTuple):
+    """How nodes and pods are trimmed; who follows them in the same form shares one cache."""
+
+    node: Projection
+    pod: Projection
+
+
+COUNTED = Trimming(trim_node, trim_pod)
+
+
 class ResourceCounter:
     """What one member has and uses."""
 
-    def __init__(self, informers: InformerFactory) -> None:
-        self._nodes = informers.resource(NODES, project=trim_node)
-        self._pods = informers.resource(PODS, project=trim_pod)
+    def __init__(self, informers: InformerFactory, trimming: Trimming = COUNTED) -> None:
+        self._nodes = informers.resource(NODES, project=trimming.node)
+        self._pods = informers.resource(PODS, project=trimming.pod)
         self._tally = Tally()
         self._nodes.add_handler(self._nodes_changed)
         self._pods.add_handler(self._pods_changed)

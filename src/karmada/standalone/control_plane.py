@@ -33,6 +33,7 @@ from karmada.dashboard.server import Dashboard
 from karmada.dashboard.session_files import SessionFiles
 from karmada.descheduler import service as descheduling
 from karmada.descheduler.service import Descheduler
+from karmada.estimator.state import ESTIMATED
 from karmada.install.control_plane import install
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
@@ -51,6 +52,7 @@ from karmada.membership.agent_roles import agent_objects
 from karmada.membership.component_roles import user_of
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
+from karmada.membership.resource_counts import COUNTED
 from karmada.metrics_adapter import api as metrics_adapter
 from karmada.metrics_adapter.api import MetricsApi
 from karmada.scheduler.core.request import Settings
@@ -177,7 +179,12 @@ class ControlPlane:
         manager = self.component(MANAGER)
         self.supervisor = Supervisor(options.clock)
         self.metrics = PipelineMetrics()
-        self.members = PushMembers(open_member or SecretAccess(manager, clock=options.clock), options.clock)
+        self._estimating = options.estimates or any(map(options.gates.enabled, COUNTING_GATES))
+        self.members = PushMembers(
+            open_member or SecretAccess(manager, clock=options.clock),
+            options.clock,
+            ESTIMATED if self._estimating else COUNTED,
+        )
         self._search_secrets = SecretAccess(self.component(SEARCH), agent=SEARCH, clock=options.clock)
         self._searched = PushMembers(open_member or self._open_searched, options.clock)
         self.agents: dict[str, Supervisor] = {}
@@ -242,7 +249,7 @@ class ControlPlane:
         scheduling = SchedulerOptions(settings=Settings(options.gates), tracer=self._tracer(SCHEDULER))
         client, informers, recorder = self._beside(SCHEDULER, scheduling.name)
         self._estimates = MemberEstimates(self.members, informers.of(Cluster), self.supervisor, options.gates, clock)
-        estimator = self._estimates if options.estimates or any(map(options.gates.enabled, COUNTING_GATES)) else None
+        estimator = self._estimates if self._estimating else None
         scheduler = Scheduler(client, informers, recorder, scheduling, clock, estimator)
         if options.decisions is not None:
             kept = DecisionStore(options.decisions, scheduler.decisions, clock)

@@ -17,11 +17,9 @@ from karmada.estimator.state import MemberState
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError
-from karmada.machinery.informers.cache import Room
-from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.supervisor import Supervisor
-from karmada.membership.members import Members, MemberUnavailable
+from karmada.membership.members import Member, Members, MemberUnavailable
 from karmada.scheduler.core.amounts import NO_OPINION
 from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.request import Binding
@@ -102,23 +100,27 @@ class MemberEstimates:
                 followed = self._followed.get(name)
                 if followed is None or followed.client is not member.client:
                     self.forget(name)
-                    followed = self._followed[name] = self._follow(name, member.client)
+                    followed = self._followed[name] = self._follow(name, member)
                 return await asyncio.shield(followed.ready)
         except (ApiError, MemberUnavailable, TimeoutError) as error:
             log.debug("%s cannot be asked: %s", name, error)
             return None
 
-    def _follow(self, name: str, client: Client) -> _Followed:
-        followed = _Followed(client, asyncio.get_running_loop().create_future())
+    def _follow(self, name: str, member: Member) -> _Followed:
+        followed = _Followed(member.client, asyncio.get_running_loop().create_future())
 
         async def run() -> None:
-            async with Supervisor(self._clock) as own:
-                informers = InformerFactory(client, own, clock=self._clock, room=Room())
-                state = MemberState(informers)
-                await informers.synced(state.informers)
-                if not followed.ready.done():
+            # On the caches of the connection: where estimates are asked for, counting keeps the same of nodes and pods.
+            state = MemberState(member.informer)
+            loading = asyncio.gather(*(informer.synced() for informer in state.informers))
+            leaving = asyncio.ensure_future(followed.left.wait())
+            try:
+                await asyncio.wait((loading, leaving), return_when=asyncio.FIRST_COMPLETED)
+                if loading.done() and not followed.ready.done():
                     followed.ready.set_result((state, Answers(name, state.member, self._gates)))
-                await followed.left.wait()
+            finally:
+                loading.cancel()
+                leaving.cancel()
 
         self._started += 1
         self._supervisor.start(f"estimates of {name} {self._started}", run)

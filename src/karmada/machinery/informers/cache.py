@@ -13,6 +13,7 @@ Invariants:
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import ReferenceType, ref
 
@@ -47,7 +48,7 @@ class Key(NamedTuple):
 class Item(Generic[T]):
     """One state of one object."""
 
-    __slots__ = ("__weakref__", "_body", "_codec", "_held", "_value", "key", "resource_version", "size", "uid")
+    __slots__ = ("__weakref__", "_body", "_codec", "_held", "_size", "_value", "key", "resource_version", "uid")
 
     def __init__(
         self, key: Key, uid: str, resource_version: str, body: bytes, codec: Codec[T], held: Held | None = None
@@ -58,9 +59,14 @@ class Item(Generic[T]):
         self.resource_version = resource_version
         self._body = body if held is None else b""
         self._held = held
-        self.size = len(body)
+        self._size = 0 if held is None else len(body)
         self._codec = codec
         self._value: Any = _UNDECODED
+
+    @property
+    def size(self) -> int:
+        """Bytes of the encoded object, whether or not they are here."""
+        return self._size or len(self._body)
 
     @property
     def body(self) -> bytes:
@@ -83,8 +89,9 @@ class Item(Generic[T]):
 
     def condense(self) -> None:
         """Keep the value in place of the body."""
-        self._value = self._codec.decode(self.body)
-        self._body, self._held = b"", None
+        body = self.body
+        self._value = self._codec.decode(body)
+        self._body, self._held, self._size = b"", None, len(body)
 
     def __repr__(self) -> str:
         return f"<{self.key} at {self.resource_version}>"
@@ -146,7 +153,8 @@ class Cache(Generic[T]):
         self._size = 0
         """What the items cost together."""
         self.items: dict[Key, Item[T]] = {}
-        self._namespaces: dict[str, dict[Key, Item[T]]] = {}
+        self._namespaces: dict[str, dict[Key, Item[T]]] | None = None
+        """Kept from the first time on that somebody asks for one: most caches are never asked."""
         self._functions: dict[str, IndexFunction[T]] = {}
         self._indexes: dict[str, dict[str, dict[Key, Item[T]]]] = {}
         self.revision = 0
@@ -165,6 +173,10 @@ class Cache(Generic[T]):
 
     def namespace(self, namespace: str) -> Mapping[Key, Item[T]]:
         """The items of a namespace."""
+        if self._namespaces is None:
+            self._namespaces = {}
+            for key, item in self.items.items():
+                self._namespaces.setdefault(key.namespace, {})[key] = item
         return self._namespaces.get(namespace, {})
 
     def indexed(self, name: str, value: str) -> Mapping[Key, Item[T]]:
@@ -183,7 +195,8 @@ class Cache(Generic[T]):
         try:
             if self._project is not None:
                 body, held = self._project(body), None
-            key = Key(which.namespace, which.name)
+            # Thousands of objects share a few namespaces: one text for each.
+            key = Key(intern(which.namespace), which.name)
             item = Item(key, which.uid, which.resource_version, body, self._codec, held)
             if self._codec.digest:
                 item.condense()
@@ -272,7 +285,8 @@ class Cache(Generic[T]):
         key = item.key
         self._hold(cost(item))
         self.items[key] = item
-        self._namespaces.setdefault(key.namespace, {})[key] = item
+        if self._namespaces is not None:
+            self._namespaces.setdefault(key.namespace, {})[key] = item
         for name in self._functions:
             self._index(name, item)
         changes.append(Change(old, item, initial))
@@ -284,7 +298,8 @@ class Cache(Generic[T]):
     def _remove(self, item: Item[T]) -> None:
         key = item.key
         del self.items[key]
-        _discard(self._namespaces, key.namespace, key)
+        if self._namespaces is not None:
+            _discard(self._namespaces, key.namespace, key)
         for name, values in self._indexes.items():
             for value in self._values(name, item):
                 _discard(values, value, key)
