@@ -27,9 +27,10 @@ from karmada.testing.stage.federation import eventually
 
 CLUSTERS = int(os.environ.get("KARMADA_BENCH_CLUSTERS", "50"))
 WORKLOADS = int(os.environ.get("KARMADA_BENCH_WORKLOADS", "500"))
-REAL = max(CLUSTERS // 10, 1)
 EACH = 5
 """Clusters of a workload."""
+REAL = max(CLUSTERS // 10, EACH)
+"""Simulated ones among them: the scheduler takes the first where all are alike."""
 PATIENCE = 600.0
 
 
@@ -40,7 +41,7 @@ class Members(Stub):
         """Have copies of a Deployment in each member."""
         for member, some in numbers.items():
             for number in some:
-                self.put(member, "apis/apps/v1", "deployments", orjson.loads(model.manifest(number, member)))
+                self.put(member, "apis/apps/v1", "deployments", orjson.loads(model.completed(number, member)))
 
 
 class Model:
@@ -49,23 +50,16 @@ class Model:
     def __init__(self, works: list[JSONObject], completed: bytes) -> None:
         """`completed`: the manifest of the first of the Works as a simulated member has it."""
         self._clusters = [_cluster_of(work) for work in works]
-        self._manifests = [orjson.dumps(work["spec"]["workload"]["manifests"][0]) for work in works]
         self._completed = completed
-        self._own = [identities_of([manifest]) for manifest in self._manifests]
+        self._own = [identities_of([orjson.dumps(work["spec"]["workload"]["manifests"][0])]) for work in works]
 
     def renamed(self, number: int) -> Renames:
         """What the clusters of a copy are called."""
         pairs = zip(self._clusters, clusters_of(number), strict=True)
         return {old.encode(): new.encode() for old, new in pairs}
 
-    def manifest(self, number: int, member: str) -> bytes:
-        """A copy in a member that keeps what it is given."""
-        position = clusters_of(number).index(member)
-        rename = renaming(number, self._own[position], self.renamed(number))
-        return rename(self._manifests[position])
-
     def completed(self, number: int, member: str) -> bytes:
-        """A copy in a simulated member, which completes what it is given."""
+        """A copy as a simulated member has it, which completes what it is given."""
         position = clusters_of(number).index(member)
         # The Works of one binding have identities of their own.
         (mine,), (other,) = self._own[0] - self._own[position] or {b""}, self._own[position] - self._own[0] or {b""}
@@ -110,10 +104,7 @@ async def prepare(made: Federation, stub: StubProcess) -> Model:
     await hub.resource(DEPLOYMENTS).create(_deployment())
     works: list[JSONObject] = await eventually(lambda: _arrived(hub), PATIENCE, 0.5)
     await settled(hub)
-    # A simulated member completes an object, the stub does not: one of each is the model for the others.
-    member = made.client(names(1)[0])
-    if _cluster_of(works[0]) != names(1)[0]:
-        await member.resource(DEPLOYMENTS).create(works[0]["spec"]["workload"]["manifests"][0])
+    member = made.client(_cluster_of(works[0]))
     return Model(works, await member.encoded(DEPLOYMENTS).get(FIRST, NAMESPACE))
 
 

@@ -162,6 +162,15 @@ async def test_an_unreachable_group_keeps_its_kinds(server, form):
     assert mapper.known_kind("apps/v1", "Deployment") is not None
 
 
+async def test_servers_that_say_the_same_share_what_it_means(server):
+    server.discovery = {"/api": EMPTY, "/apis": aggregated()}
+    one, other = RESTMapper(server), RESTMapper(server)
+    await one.refresh()
+    await other.refresh()
+    assert one.known
+    assert one.known is other.known
+
+
 async def test_a_failing_discovery_changes_nothing(server):
     server.discovery = DOCUMENTS
     mapper = RESTMapper(server)

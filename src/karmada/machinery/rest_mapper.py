@@ -5,12 +5,32 @@ seconds. What was known stays when the server cannot be asked, or says what no s
 """
 
 import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.discovery import ApiResource, UnknownKind, discover, documents
 from karmada.machinery.transport import GroupVersionResource, Transport
 
 MINIMUM_AGE = 1.0
+ALIKE, SHARED_BYTES = 16, 512 * 1024
+"""Different answers, of at most so many bytes, that are remembered with what they mean: many servers of one process say
+the same, and one that says something else every time takes no more than this."""
+
+
+class _Kinds(NamedTuple):
+    """What an answer means; never changed, so that mappers may share it."""
+
+    answers: tuple[bytes, ...]
+    known: tuple[ApiResource, ...]
+    by_type: Mapping[GroupVersionResource, ApiResource]
+    by_kind: Mapping[tuple[str, str], ApiResource]
+    stale: frozenset[str]
+
+
+_shared: OrderedDict[tuple[bytes, ...], _Kinds] = OrderedDict()
+_NOTHING = _Kinds((), (), {}, {}, frozenset())
 
 
 class RESTMapper:
@@ -19,15 +39,19 @@ class RESTMapper:
     def __init__(self, transport: Transport, clock: Clock = REAL) -> None:
         self._transport = transport
         self._clock = clock
-        self._by_kind: dict[tuple[str, str], ApiResource] = {}
-        self._by_type: dict[GroupVersionResource, ApiResource] = {}
+        self._kinds = _NOTHING
         self._answered_at = float("-inf")
         self._asking = asyncio.Lock()
-        self._answers: list[bytes] = []
-        self.known: tuple[ApiResource, ...] = ()
+
+    @property
+    def known(self) -> tuple[ApiResource, ...]:
         """What the last discovery said, in its order; the same object until a discovery says something else."""
-        self.stale: frozenset[str] = frozenset()
+        return self._kinds.known
+
+    @property
+    def stale(self) -> frozenset[str]:
         """Group versions that the last discovery could not read; their kinds are those known before."""
+        return self._kinds.stale
 
     async def of_kind(self, api_version: str, kind: str) -> ApiResource:
         """The collection that holds objects of a kind."""
@@ -41,17 +65,17 @@ class RESTMapper:
 
     async def of_type(self, type_: GroupVersionResource) -> ApiResource:
         """The kind of the objects in a collection."""
-        found = self._by_type.get(type_)
+        found = self._kinds.by_type.get(type_)
         if found is None:
             await self._refresh_if_old()
-            found = self._by_type.get(type_)
+            found = self._kinds.by_type.get(type_)
         if found is None:
             raise UnknownKind(f'the server has no resource "{type_.resource}" in "{type_.group}/{type_.version}"')
         return found
 
     def known_kind(self, api_version: str, kind: str) -> ApiResource | None:
         """What the last discovery said, without asking again."""
-        return self._by_kind.get((api_version, kind))
+        return self._kinds.by_kind.get((api_version, kind))
 
     async def all(self) -> list[ApiResource]:
         """Every kind, in discovery order (preferred versions first within a group)."""
@@ -71,13 +95,20 @@ class RESTMapper:
                 await self._ask()
 
     async def _ask(self) -> None:
-        answers = await documents(self._transport)
+        answers = tuple(await documents(self._transport))
         # The same words mean the same kinds: an idle server is asked often and changes rarely.
-        if answers != self._answers:
-            found = await discover(self._transport, answers, list(self._by_type.values()))
-            self._by_type = {resource.type: resource for resource in found.resources}
-            self.known = tuple(self._by_type.values())
-            self._by_kind = {(resource.api_version, resource.kind): resource for resource in found.resources}
-            self._answers = answers if found.whole else []
-            self.stale = frozenset(found.stale)
+        if answers != self._kinds.answers:
+            self._kinds = _shared.get(answers) or await self._discovered(answers)
         self._answered_at = self._clock.monotonic()
+
+    async def _discovered(self, answers: tuple[bytes, ...]) -> _Kinds:
+        found = await discover(self._transport, list(answers), self._kinds.known)
+        by_type = {resource.type: resource for resource in found.resources}
+        by_kind = {(resource.api_version, resource.kind): resource for resource in found.resources}
+        said = answers if found.whole else ()
+        kinds = _Kinds(said, tuple(by_type.values()), by_type, by_kind, frozenset(found.stale))
+        if found.whole and not found.stale and sum(map(len, answers)) <= SHARED_BYTES:
+            _shared[answers] = kinds
+            if len(_shared) > ALIKE:
+                _shared.popitem(last=False)
+        return kinds
