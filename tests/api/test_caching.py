@@ -1,6 +1,8 @@
-"""Caches by text keep short texts only."""
+"""Caches bound what they keep of texts that others choose."""
 
-from karmada.api.caching import LONGEST, text_cache
+import pytest
+
+from karmada.api.caching import LONGEST, text_cache, weighed_cache
 
 
 def test_long_texts_are_not_kept() -> None:
@@ -15,3 +17,43 @@ def test_long_texts_are_not_kept() -> None:
         assert length("a" * LONGEST) == LONGEST
         assert length("a" * (LONGEST + 1)) == LONGEST + 1
     assert requests == [LONGEST, LONGEST + 1, LONGEST + 1]
+
+
+class Reader:
+    """Counts how often each text is read anew."""
+
+    def __init__(self, most: int) -> None:
+        self.calls: list[str] = []
+        self.length = weighed_cache(most, len)(self._length)
+
+    def _length(self, text: str) -> int:
+        self.calls.append(text)
+        if not text:
+            raise ValueError("nothing")
+        return len(text)
+
+
+def test_a_weighed_cache_keeps_what_was_used_last_and_fits() -> None:
+    reader = Reader(10)
+    for text in ("aaaa", "bbbb", "aaaa", "cccc"):
+        assert reader.length(text) == 4
+    assert reader.calls == ["aaaa", "bbbb", "cccc"]
+    reader.length("aaaa")
+    assert reader.calls == ["aaaa", "bbbb", "cccc"]
+    reader.length("bbbb")
+    assert reader.calls == ["aaaa", "bbbb", "cccc", "bbbb"]
+
+
+def test_a_weighed_cache_keeps_nothing_that_is_heavier_than_all_its_room() -> None:
+    reader = Reader(10)
+    for text in ("aaaa", "b" * 11, "b" * 11, "aaaa"):
+        reader.length(text)
+    assert reader.calls == ["aaaa", "b" * 11, "b" * 11]
+
+
+def test_a_weighed_cache_does_not_keep_errors() -> None:
+    reader = Reader(10)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="nothing"):
+            reader.length("")
+    assert reader.calls == ["", ""]

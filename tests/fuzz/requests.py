@@ -5,6 +5,7 @@ Nothing may end in an internal error, hold the loop, or be kept. Names are few, 
 
 import asyncio
 import logging
+import time
 from random import Random
 from typing import Protocol
 from urllib.parse import quote
@@ -18,22 +19,32 @@ from tests.fuzz.server import TOKEN, Server, request, serving, status
 from tests.fuzz.shapes import clean, mutated, text, tree, weighted, word
 
 from karmada.api import yaml
+from karmada.apiserver import cel
+from karmada.apiserver.schema.model import Schema
 from karmada.apiserver.served_resource import Served
 
 SUSPECT = 0.1
 """Seconds of work in the loop's thread, turns in between or not, after which a request is repeated and measured."""
+_SPELLED = {
+    "Quantity": "1",
+    "IntOrString": 1,
+    "Time": "2024-01-01T00:00:00Z",
+    "MicroTime": "2024-01-01T00:00:00.000000Z",
+    "byte": "aGk=",
+}
+"""Values of types that are written in a way of their own."""
 NAMES = ("a", "b", "web", "default", "widgets.example.dev")
 _SUBRESOURCES = ("status", "scale", "log", "exec", "eviction", "binding", "token", "finalize", "approval", "proxy", "x")
 _PAGES = (
     *("/", "/api", "/apis", "/version", "/healthz", "/readyz?verbose", "/openapi/v2", "/openapi/v3", "/api/v1"),
     *("/apis/apps/v1", "/openapi/v3/api/v1", "/apis/x/y", "/livez/ping", "/logs", "/.well-known/openid-configuration"),
-    "/metrics",
 )
 _PATCH_TYPES = {
     "application/json-patch+json": PATCHES[0],
     "application/merge-patch+json": PATCHES[1],
     "application/strategic-merge-patch+json": PATCHES[2],
 }
+_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 _ACCEPT = (
     *(
         *[""] * 12,
@@ -43,7 +54,7 @@ _ACCEPT = (
         "x",
         "application/vnd.kubernetes.protobuf",
     ),
-    "application/json;as=Table;v=v1;g=meta.k8s.io",
+    _TABLE,
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json",
     "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
 )
@@ -78,17 +89,23 @@ _OPTIONS = (
 class Findings(Protocol):
     """Where a run reports."""
 
-    def took(self, seconds: float, seed: int) -> None: ...
+    def took(self, seconds: float, wall: float, seed: int) -> None: ...
 
     def failed(self, seed: int, given: object, why: str) -> None: ...
 
 
-def _path(r: Random, served: Served, named: bool) -> str:
+def _collection(served: Served, namespace: str) -> str:
     type_ = served.type
     path = f"/apis/{type_.group}/{type_.version}" if type_.group else f"/api/{type_.version}"
-    if type_.namespaced and r.random() < 0.9:
-        path += f"/namespaces/{r.choice(('default', 'default', 'kube-system', 'nowhere'))}"
-    path += f"/{type_.plural}"
+    if namespace and type_.namespaced:
+        path += f"/namespaces/{namespace}"
+    return f"{path}/{type_.plural}"
+
+
+def _path(r: Random, served: Served, named: bool) -> str:
+    type_ = served.type
+    inside = type_.namespaced and r.random() < 0.9
+    path = _collection(served, r.choice(("default", "default", "kube-system", "nowhere")) if inside else "")
     if named:
         path += f"/{r.choice(NAMES) if r.random() < 0.95 else quote(clean(r))}"
         if r.random() < 0.2:
@@ -161,7 +178,8 @@ def make(r: Random, resources: list[Served]) -> list[bytes]:
         portions: list[bytes] = WIRE[0].make(r)
         return portions
     if kind < 0.1:
-        return [request(r.choice(("GET", "HEAD", "POST")), r.choice(_PAGES))]
+        # Pages of metrics are rare, as each takes as long as hundreds of other requests.
+        return [request(r.choice(("GET", "HEAD", "POST")), r.choice(_PAGES) if r.random() < 0.995 else "/metrics")]
     method = r.choice(("GET", "GET", "POST", "POST", "PUT", "PATCH", "PATCH", "PATCH", "DELETE"))
     served = r.choice(resources)
     path = _path(r, served, named=method not in ("POST",) and r.random() < 0.9)
@@ -213,6 +231,42 @@ async def prepare(server: Server) -> list[Served]:
     return [served for served in server.api.catalog if "create" in served.type.verbs]
 
 
+def whole(schema: Schema, above: tuple[str, ...] = ()) -> object:
+    """A value with every field of a schema, types that hold themselves once."""
+    if schema.name and schema.name in above:
+        return None
+    inside = (*above, schema.name)
+    if schema.properties:
+        return {name: whole(child, inside) for name, child in schema.properties.items()}
+    if schema.items is not None:
+        return [whole(schema.items, inside)]
+    if schema.additional is not None:
+        return {"a": whole(schema.additional, inside)}
+    plain: dict[str, object] = {"string": "a", "integer": 1, "boolean": True, "number": 0.5}
+    return _SPELLED.get(schema.name.rpartition(".")[2]) or _SPELLED.get(schema.format) or plain.get(schema.type)
+
+
+async def use_all(server: Server, resources: list[Served]) -> None:
+    """Use every kind and page once: what is loaded and compiled at the first use is not what a request leaves."""
+    for page in (*_PAGES, "/metrics"):
+        await server.send(request("GET", page), exact=False)
+    for served in resources:
+        obj = whole(served.type.schema)
+        assert isinstance(obj, dict)
+        obj.update(apiVersion=served.api_version, kind=served.kind, metadata={"name": "whole"})
+        path = _collection(served, "default")
+        body, text = orjson.dumps(obj), yaml.dump(obj).encode()
+        for data in (
+            request("POST", f"{path}?dryRun=All", body, "application/json"),
+            request("POST", f"{path}?dryRun=All", text, "application/yaml"),
+            request("PATCH", f"{path}/whole?dryRun=All&fieldManager=m", text, "application/apply-patch+yaml"),
+            request("PATCH", f"{path}/a?dryRun=All", body, "application/strategic-merge-patch+json"),
+            request("GET", path).replace(b"Host: fuzz", f"Host: fuzz\r\nAccept: {_TABLE}".encode()),
+        ):
+            await server.send(data, exact=False)
+    cel.compile("true", {})
+
+
 async def fuzz_requests(report: Findings, count: int, seed: int) -> None:
     """Send that many connections' bytes."""
     errors = _Errors()
@@ -222,14 +276,15 @@ async def fuzz_requests(report: Findings, count: int, seed: int) -> None:
     try:
         async with serving() as server:
             resources = await prepare(server)
+            await use_all(server, resources)
             for at in range(seed, seed + count):
                 portions = make(Random(at), resources)
-                server.stall, errors.last = 0.0, ""
+                server.stall, errors.last, began = 0.0, "", time.monotonic()
                 answer = await server.send(*portions, exact=False)
                 if server.stall > SUSPECT:
-                    server.stall = 0.0
+                    server.stall, began = 0.0, time.monotonic()
                     answer = await server.send(*portions)
-                report.took(server.stall, at)
+                report.took(server.stall, time.monotonic() - began, at)
                 if why := wrong(answer):
                     report.failed(at, portions, f"{why}: {answer[:200]!r}\n{errors.last}")
     finally:

@@ -32,6 +32,11 @@ ONE = "exactly one of `exactly` or `firstAvailable` is required"
             ['selectors[0].cel.expression: Invalid value: "1": must evaluate to bool or the unknown type, not int'],
             id="a number",
         ),
+        pytest.param(
+            {"selectors": [{"cel": {"expression": "true".ljust(10 * 1024 + 1)}}]},
+            ["selectors[0].cel.expression: Too long: may not be more than 10240 bytes"],
+            id="a long expression",
+        ),
         pytest.param({"selectors": [YES] * 33}, ["selectors: Too many: 33: must have at most 32 items"], id="too many"),
         pytest.param({"config": [{}]}, ["config[0].opaque: Required value"], id="no configuration"),
         pytest.param(

@@ -4,7 +4,9 @@ The engine has no such types: the constructors are rewritten to maps, which hold
 """
 
 import re
-from functools import lru_cache
+
+from karmada.api.caching import weighed_cache
+from karmada.apiserver.cel.program import CHARACTERS
 
 _TOKEN = re.compile(
     r"""(?P<string>r?\"\"\".*?\"\"\"|r?'''.*?'''|r?"(?:\\.|[^"\\])*"|r?'(?:\\.|[^'\\])*')"""
@@ -15,7 +17,7 @@ _TOKEN = re.compile(
 )
 
 
-@lru_cache(maxsize=1024)
+@weighed_cache(CHARACTERS, len)
 def untyped(expression: str) -> str:
     """The expression with constructors of objects rewritten to maps."""
     parts: list[str] = []
@@ -39,7 +41,7 @@ def untyped(expression: str) -> str:
     return "".join([*parts, expression[end:]])
 
 
-@lru_cache(maxsize=1024)
+@weighed_cache(CHARACTERS, len)
 def mismatches(expression: str) -> tuple[str, ...]:
     """Constructors whose type is not named after the fields they stand in; lists and maps between do not count."""
     found: list[str] = []

@@ -6,15 +6,20 @@ not know (quantities, addresses, URLs) are maps with a private key, see `values`
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
+from karmada.api.caching import weighed_cache
 from karmada.apiserver.cel import authorization, cost, named_formats, two_variables
 from karmada.apiserver.cel.restoring import restored
 from karmada.apiserver.cel.syntax import Node, read
 
 DYN = "dyn"
 """Types of variables are named as CEL names them: dyn, bool, int, double, string, list(string), map(string, int)."""
+CHARACTERS = 256 * 1024
+"""Of expressions whose programs are kept: a program takes about a hundred bytes for each, and tenants write them."""
+OVERHEAD = 64
+"""Characters that an expression counts for beside its own."""
 
 
 class CompileError(ValueError):
@@ -61,7 +66,7 @@ class Program:
         return value
 
 
-@lru_cache(maxsize=4096)
+@weighed_cache(CHARACTERS, lambda expression, variables: len(expression) + OVERHEAD)
 def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Program:
     from cel_expr_python import cel
 
@@ -142,7 +147,7 @@ def compile(expression: str, variables: Mapping[str, str]) -> Program:
     return _compiled(expression, tuple(sorted(variables.items())))
 
 
-@cache
+@lru_cache(maxsize=256)
 def _environment(variables: tuple[tuple[str, str], ...]) -> Any:
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional

@@ -5,15 +5,17 @@ unless it takes an optional one. Other rules are not evaluated on values that di
 stricter without locking the objects that exist.
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
+from karmada.api.caching import weighed_cache
 from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, required
 from karmada.apiserver import cel
+from karmada.apiserver.cel.program import CHARACTERS, OVERHEAD
 from karmada.apiserver.cel.syntax import Loop, Node, mentions
 from karmada.apiserver.crds.names import escaped
 from karmada.apiserver.redaction import REDACTED, holds_secret
-from karmada.apiserver.schema.model import MISSING, Schema
+from karmada.apiserver.schema.model import COMPILED, MISSING, Schema
 from karmada.apiserver.schema.validation import join
 
 JSONObject = dict[str, Any]
@@ -53,7 +55,7 @@ def written(compiled: cel.Program, optional: bool) -> Node:
     return node.last if optional and isinstance(node, Loop) else node
 
 
-@lru_cache(maxsize=4096)
+@weighed_cache(CHARACTERS, lambda expression, kind: len(expression) + OVERHEAD)
 def _compares(expression: str, kind: str) -> bool:
     """Whether a rule asks for the value before."""
     if OLD not in expression:
@@ -90,7 +92,7 @@ def _validate(schema: Schema, value: Any, old: Any, path: str) -> list[FieldErro
     return errors
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def _inner(schema: Schema) -> list[tuple[str, Schema]]:
     return [(name, child) for name, child in (schema.properties or {}).items() if _has_rules(child)]
 
@@ -104,7 +106,7 @@ def _has_rules(schema: Schema) -> bool:
     return any(_has_rules(child) for child in children if child is not None)
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def _rules_inside(schema: Schema) -> bool:
     return _has_rules(schema)
 
@@ -182,13 +184,13 @@ def _broken(value: Any, rule: JSONObject, path: str, message: str) -> FieldError
     return FieldError("FieldValueInvalid", path, f"Invalid value{shown}: {message}")
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def _renamed(schema: Schema) -> dict[str, str]:
     """Fields whose names are no identifiers, with the names that expressions use for them."""
     return {name: new for name in (schema.properties or {}) if (new := escaped(name)) != name}
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def _needs_renaming(schema: Schema) -> bool:
     if schema.name:
         return False

@@ -1,6 +1,6 @@
 """Rules for objects of custom kinds: pruning, defaulting, validation by schema and by expressions."""
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from karmada.api.field_errors import FieldError
@@ -8,7 +8,7 @@ from karmada.apiserver.crds.embedded import validate_embedded
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.defaulting import filler
 from karmada.apiserver.schema.metadata import validate_metadata
-from karmada.apiserver.schema.model import MISSING, Schema
+from karmada.apiserver.schema.model import COMPILED, MISSING, Schema
 from karmada.apiserver.schema.pruning import pruner
 from karmada.apiserver.schema.validation import blocks_rules
 from karmada.apiserver.schema.validation import validate as validate_schema
@@ -76,7 +76,7 @@ def _expressions(schema: Schema, obj: JSONObject, old: JSONObject | None, errors
     return validate_expressions(schema, obj, old)
 
 
-@cache
+@lru_cache(maxsize=COMPILED)
 def has_expressions(schema: Schema) -> bool:
     """Whether a schema has validation rules anywhere."""
     return _has_expressions(schema)

@@ -21,14 +21,15 @@ class Field(NamedTuple):
     """s, b, i, d, y, or a message name."""
 
 
-@cache
 def fields(message: str) -> dict[int, Field] | None:
     """The fields of a message by their numbers, as declared; None for one that is not in the table."""
-    line = _lines().get(message)
-    if line is None:
-        return None
+    return _parsed(message) if message in _lines() else None  # clients invent names, which must not be kept
+
+
+@cache
+def _parsed(message: str) -> dict[int, Field]:
     table = {}
-    for entry in line.split():
+    for entry in _lines()[message].split():
         number, name, type_ = entry.split(":")
         shape = type_[0] if type_[0] in "*%^" else ""
         table[int(number)] = Field(name, shape, type_[len(shape) :])

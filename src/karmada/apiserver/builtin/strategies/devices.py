@@ -16,6 +16,7 @@ MOST = 32
 _LONGEST_DRIVER = _LONGEST_DOMAIN = 63
 _LONGEST_NAME = 32
 _LONGEST_POOL = 253
+_LONGEST_EXPRESSION = 10 * 1024
 _UNKNOWN = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _IDENTIFIER_RULE = (
@@ -88,6 +89,8 @@ def selectors(field: str, given: list[JSONObject]) -> Errors:
 
 
 def _expression(field: str, expression: str) -> Errors:
+    if errors := too_long(field, expression, _LONGEST_EXPRESSION):
+        return errors
     try:
         program = cel.compile(expression, {"device": cel.DYN})
     except cel.CompileError as error:
