@@ -42,7 +42,7 @@ class Report:
         self.longest = 0.0
         """Seconds until an answer."""
         self._began = time.monotonic()
-        self._memory = 0
+        self._memory = self._own = 0
 
     def took(self, seconds: float, wall: float, seed: int) -> None:
         self.count += 1
@@ -50,7 +50,7 @@ class Report:
         if seconds > self.slowest[0]:
             self.slowest = (seconds, seed)
         if self.count == WARM:
-            self._memory = _memory()
+            self._memory, self._own = _memory()
         if self.count % 10_000 == 0:
             self.print()
 
@@ -60,25 +60,30 @@ class Report:
             print(f"{self.name}: FAILED --seed {seed} --count 1\n  {given!r:.2000}\n{why}", flush=True)
 
     @property
-    def growth(self) -> int:
-        return _memory() - self._memory if self._memory else 0
+    def growth(self) -> tuple[int, int]:
+        """Growth of resident memory, and of that without files: pages of libraries go and come back."""
+        resident, own = _memory()
+        return (resident - self._memory, own - self._own) if self._memory else (0, 0)
 
     def print(self) -> None:
         rate = self.count / max(time.monotonic() - self._began, 1e-9)
         slow, seed = self.slowest
+        resident, own = (bytes_ / 2**20 for bytes_ in self.growth)
         print(
             f"{self.name:16} {self.count:9,} inputs  {rate:8,.0f}/s  slowest {slow * 1000:6.1f} ms of CPU (seed {seed})"
-            f", {self.longest * 1000:6.1f} ms in all  memory {self.growth / 2**20:+6.1f} MiB  failures {self.failures}",
+            f", {self.longest * 1000:6.1f} ms in all"
+            f"  memory {resident:+6.1f} MiB, own {own:+6.1f}  failures {self.failures}",
             flush=True,
         )
 
     def ok(self) -> bool:
-        return not self.failures and self.slowest[0] < STALL and self.growth < GROWTH
+        return not self.failures and self.slowest[0] < STALL and self.growth[0] < GROWTH
 
 
-def _memory() -> int:
+def _memory() -> tuple[int, int]:
     gc.collect()
-    return int(psutil.Process().memory_info().rss)
+    info = psutil.Process().memory_info()
+    return info.rss, info.rss - info.shared
 
 
 def fuzz(target: Target, count: int, seed: int) -> Report:
