@@ -47,7 +47,11 @@ def convert_event(obj: JSONObject) -> JSONObject:
     names = _EVENT_NAMES if old_form else _OLD_NAMES
     result = {names.get(key, key): value for key, value in obj.items()}
     result["apiVersion"] = "events.k8s.io/v1" if old_form else "v1"
-    if not old_form:
+    if old_form:
+        for field in ("reportingController", "reportingInstance"):
+            if result.get(field) == "":
+                del result[field]
+    else:
         for field, absent in (("involvedObject", {}), ("source", {}), ("firstTimestamp", None)):
             result.setdefault(field, absent)
         for field, empty in (("lastTimestamp", None), ("reportingComponent", ""), ("reportingInstance", "")):

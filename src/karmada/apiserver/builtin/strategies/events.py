@@ -2,8 +2,9 @@
 
 from karmada.api.field_errors import invalid, required
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qualified_name, strategy
+from karmada.apiserver.builtin.strategies.tables import Check, every, fields, needed
 from karmada.apiserver.schema.metadata import path_segment
-from karmada.apiserver.selectable import fields
+from karmada.apiserver.selectable import fields as selectable_fields
 
 _FIXED = (
     ("regarding", "involvedObject"),
@@ -21,39 +22,56 @@ _FIXED = (
     ("reportingInstance", "reportingInstance"),
 )
 """What never changes, with the older names by which refusals call it; the series alone goes on."""
+_UNSET = (*_FIXED[4:7], _FIXED[3])
+
+
+def _said(controller: str) -> Check:
+    """Who acted, what they did and why: events with a time must say it, within limits."""
+    return fields(
+        (controller, every(needed(), qualified_name)),
+        ("reportingInstance action reason", every(needed(), _at_most(128))),
+    )
+
+
+def _at_most(longest: int, shown: str = "") -> Check:
+    text = f"can have at most {longest} characters"
+
+    def check(path: str, value: str | None) -> Errors:
+        return [invalid(shown or path, "", text)] if len((value or "").encode()) > longest else []
+
+    return check
+
+
+_OLD_FORM = (fields(("message", _at_most(1024))), _said("reportingComponent"), "involvedObject")
+_NEW_FORM = (fields(("note", _at_most(1024, "message"))), _said("reportingController"), "regarding")
+
+
+def _either_event(obj: JSONObject, form: tuple[Check, Check, str]) -> Errors:
+    """What both groups ask of an event: those with a time may be about objects of any namespace."""
+    short, said, about = form
+    wanted, own = (obj.get(about) or {}).get("namespace") or "", obj["metadata"].get("namespace") or ""
+    timed = bool(obj.get("eventTime"))
+    free = ("default", "kube-system") if timed else ("", "default")
+    wrong = own not in free if not wanted else wanted != own and not timed
+    text = "does not match event.namespace"
+    errors = [invalid("involvedObject.namespace", wanted, text)] if wrong else []
+    return errors + said("", obj) + short("", obj) if timed else errors
 
 
 def _validate_event(obj: JSONObject, old: JSONObject | None) -> Errors:
-    return _namespace(obj, obj.get("involvedObject"))
-
-
-def _namespace(obj: JSONObject, about: JSONObject | None) -> Errors:
-    wanted = (about or {}).get("namespace") or ""
-    if (wanted or "default") != (obj["metadata"].get("namespace") or ""):
-        return [invalid("involvedObject.namespace", wanted, "does not match event.namespace")]
-    return []
+    return _either_event(obj, _OLD_FORM)
 
 
 def _validate_new_event(obj: JSONObject, old: JSONObject | None) -> Errors:
-    """Events of the newer group say who did what, and when."""
-    errors = _namespace(obj, obj.get("regarding"))
+    """Events of the newer group have a time, and nothing of what the older counted by."""
+    errors = _either_event(obj, _NEW_FORM)
     if old is not None:
         return errors + _changed(obj, old)
+    errors += _series(obj.get("series"))
     errors += [] if obj.get("eventTime") else [required("eventTime")]
-    controller = obj.get("reportingController") or ""
-    errors += qualified_name("reportingController", controller) if controller else [required("reportingController")]
-    for field in ("reportingInstance", "action", "reason"):
-        text = obj.get(field) or ""
-        if not text:
-            errors.append(required(field))
-        elif len(text) > 128:
-            errors.append(invalid(field, "", "can have at most 128 characters"))
-    if len(obj.get("note") or "") > 1024:
-        errors.append(invalid("message", "", "can have at most 1024 characters"))
     if obj.get("type") not in ("Normal", "Warning"):
         errors.append(invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
-    errors += _series(obj.get("series"))
-    return errors + [invalid(shown, "", "needs to be unset") for field, shown in _FIXED[3:7] if obj.get(field)]
+    return errors + [invalid(shown, "", "needs to be unset") for field, shown in _UNSET if obj.get(field)]
 
 
 def _series(series: JSONObject | None) -> Errors:
@@ -104,6 +122,6 @@ EVENT = strategy(
     validate=_validate_event,
     name=path_segment,
     create_on_update=True,
-    selectable={**fields(*_EVENT_FIELDS), "source": _event_source},
+    selectable={**selectable_fields(*_EVENT_FIELDS), "source": _event_source},
 )
 NEW_EVENT = strategy(validate=_validate_new_event, create_on_update=True, selected_as=_NEW_EVENT_FIELDS)
