@@ -13,7 +13,7 @@ from karmada.apiserver.discovery import AGGREGATED_VERSIONS, Discovery, aggregat
 from karmada.apiserver.openapi import PROTOBUF_MEDIA_TYPE, OpenAPI
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer
-from karmada.apiserver.requests.negotiation import document_as_yaml, negotiate
+from karmada.apiserver.requests.negotiation import document_as_yaml, negotiate, require
 from karmada.apiserver.requests.routing import method_not_allowed, not_served
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.machinery import profiling
@@ -92,10 +92,10 @@ class ServerPages:
         self._discovery = Discovery(catalog.types, lambda: catalog.version, others)
         pages: dict[str, Page] = {
             "/": lambda request: _json({"paths": self._roots()}),
-            "/version": lambda request: _json(KUBERNETES_VERSION),
+            "/version": lambda request: _negotiated(request, KUBERNETES_VERSION),
             "/metrics": self._exposition,
-            "/.well-known/openid-configuration": lambda request: _json(identity.tokens.configuration()),
-            "/openid/v1/jwks": lambda request: _json(identity.tokens.key_set(), _KEYS),
+            "/.well-known/openid-configuration": lambda request: _negotiated(request, identity.tokens.configuration()),
+            "/openid/v1/jwks": lambda request: _negotiated(request, identity.tokens.key_set(), _KEYS),
             "/healthz/": self._health,
             "/livez/": self._health,
             "/readyz/": self._health,
@@ -138,7 +138,7 @@ class ServerPages:
         if body is None:
             return Answer(404, b"", "")
         known = ("application/json", "*/*", "application/*", "application/com.github.proto-openapi")
-        if accept and not any(media in accept for media in known):
+        if accept and path != "/openapi/v3" and not any(media in accept for media in known):
             return Answer(406, b"", "")
         return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
 
@@ -200,6 +200,12 @@ def _only_read(path: str) -> bool:
         or (parts[1] == "api" and len(parts) == 3)
         or (parts[1] == "apis" and len(parts) == 4)
     )
+
+
+def _negotiated(asked: Asked, body: JSONObject, media: str = "application/json") -> Answer:
+    """A document that is there in one form only."""
+    require(asked.accept, media)
+    return _json(body, media)
 
 
 def _json(body: JSONObject, content_type: str = "application/json") -> Answer:

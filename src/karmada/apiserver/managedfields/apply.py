@@ -51,7 +51,9 @@ def apply(
     fields = without(owned_by(wanted, schema), reset)
     mine = entries.entry(manager, "Apply", api_version, subresource, fields, now)
     if live is None:
-        return _result(wanted, [mine])
+        # What an endpoint never changes is given at creation nevertheless; nobody owns it.
+        given = {name: fields for name, fields in reset.items() if name == "f:status"}
+        return _result(_cut(config, given), [mine])
     result = _apply(live, wanted, schema, mine, force, reset)
     if manager == last_applied.MANAGER:
         last_applied.follow(result, config)

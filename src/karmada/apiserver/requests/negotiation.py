@@ -67,6 +67,14 @@ def negotiate(accept: str, collection: bool) -> View:
     raise Failure(406, "NotAcceptable", message, {})
 
 
+def require(accept: str, media: str) -> None:
+    """Raise 406 where a client does not accept the one form there is."""
+    wanted = [clause.partition(";")[0].strip() for clause in accept.split(",")] if accept else []
+    if wanted and media not in wanted and "*/*" not in wanted:
+        message = f"406: Not Acceptable\n\nAvailable representations: {media}"
+        raise Failure(406, "NotAcceptable", message, {})
+
+
 def document_as_yaml(accept: str, of_groups: bool) -> bool:
     """Whether a discovery document is wanted as YAML rather than JSON; documents about groups are less strict."""
     known = ("application/json", "*/*", "application/vnd.kubernetes.protobuf")

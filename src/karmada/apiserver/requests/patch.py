@@ -93,6 +93,8 @@ def patch_body(call: Call, kind: PatchType) -> Any:
         except orjson.JSONDecodeError:
             assert isinstance(call.body, bytes)
             raise bad_request(f"error decoding patch: {syntax_error(call.body)}") from None
+    if body is None and kind is PatchType.STRATEGIC:
+        return {}
     if kind is not PatchType.JSON:
         if not isinstance(body, dict):
             text = f"json: cannot unmarshal {_shape(body)} into Go value of type map[string]interface {{}}"

@@ -57,6 +57,8 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
             raise PageNotFound
         raise not_served()
     type_ = served.type
+    if type_.verbs == ("create",) and (path.name or (type_.namespaced and not path.namespace)):
+        raise not_served()  # nothing of it is kept, hence there is neither a name nor a list
     if type_.open:
         return _routed_open(served, verb, path)
     if type_.namespaced:

@@ -40,7 +40,10 @@ _SEARCH_RULE = (
     "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*')"
 )
-_NOT_EPHEMERAL = ("ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources", "resizePolicy")
+_NOT_EPHEMERAL = (
+    *("ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources", "resizePolicy"),
+    *("restartPolicy", "restartPolicyRules"),
+)
 
 
 def template_errors(template: JSONObject, path: str, old: JSONObject | None = None) -> Errors:
@@ -159,11 +162,16 @@ def ephemeral_errors(spec: JSONObject, path: str, volumes: Mapping[str, JSONObje
         target = container.get("targetContainerName") or ""
         if target and target not in others:
             errors.append(not_found(f"{place}.targetContainerName", target))
-        errors += [forbidden(f"{place}.{field}", text) for field in _NOT_EPHEMERAL if container.get(field)]
+        errors += [forbidden(f"{place}.{field}", text) for field in _NOT_EPHEMERAL if _set(container, field)]
         for number, mount in enumerate(container.get("volumeMounts") or ()):
             fields_ = [field for field in ("subPath", "subPathExpr") if mount.get(field)]
             errors += [forbidden(f"{place}.volumeMounts[{number}].{field}", text) for field in fields_]
     return errors
+
+
+def _set(container: JSONObject, field: str) -> bool:
+    """Whether a field has a value, be it an empty one; resources are always there."""
+    return bool(container.get(field)) if field == "resources" else container.get(field) is not None
 
 
 def trimmed(path: str, container: JSONObject) -> Errors:

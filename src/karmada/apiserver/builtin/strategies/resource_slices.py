@@ -24,7 +24,13 @@ _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_PLACE = f"exactly one of {', '.join(f'`{place}`' for place in _PLACES)} is required"
 _PER_DEVICE = "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"
 _KINDS = {"int": "IntValue", "bool": "BoolValue", "string": "StringValue", "version": "VersionValue"}
-_SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?", re.ASCII)
+_NUMBER = r"(?:0|[1-9]\d*)"
+_EARLY = rf"(?:{_NUMBER}|\d*[A-Za-z-][0-9A-Za-z-]*)"
+_BUILD = "[0-9A-Za-z-]+"
+_SEMVER = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_EARLY}(?:\.{_EARLY})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?", re.ASCII
+)
+"""Versions of semver.org: numbers have no leading zeros, and no part is empty."""
 
 
 def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:

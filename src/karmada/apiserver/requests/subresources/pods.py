@@ -7,7 +7,7 @@ from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.builtin.catalog import definition_name
 from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.managedfields import track_update
-from karmada.apiserver.requests import bodies
+from karmada.apiserver.requests import bodies, metadata
 from karmada.apiserver.requests.delete import delete_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
@@ -30,7 +30,8 @@ _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
 async def bind(context: Context, call: Call) -> Answer:
     """`pods/binding`: put the pod on a node."""
     options = write_options(dict(call.params), "CreateOptions")
-    body = _body(call, _BINDING)
+    body = _body(call, _BINDING, options.field_validation)
+    metadata.check_namespace(call, body["metadata"])
     name = call.name or body["metadata"].get("name") or ""
     if not name:
         raise bad_request("Name parameter required.")
@@ -41,18 +42,24 @@ async def bind(context: Context, call: Call) -> Answer:
     node = target["name"]
     await _admit(context, call, body, _BINDING, options)
     where = Call("update", _pods(context), call.user, call.namespace, name, agent=call.agent)
+    # The uid of a binding at its older place, beside the pods, is its own.
+    guard = body["metadata"] if call.subresource else {**body["metadata"], "uid": ""}
 
     def build(pod: JSONObject) -> JSONObject:
         spec = pod.setdefault("spec", {})
+        if why := _unmet(context, where, pod["metadata"], guard):
+            raise conflict("", "pods", name, why)
         if "deletionTimestamp" in pod["metadata"]:
             raise conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
         if spec.get("nodeName"):
             why = f'pod {name} is already assigned to node "{spec["nodeName"]}"'
             raise conflict("", "pods/binding", name, why)
+        if spec.get("schedulingGates"):
+            raise conflict("", "pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
         spec["nodeName"] = node
-        annotations = body["metadata"].get("annotations")
-        if annotations:
-            pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **annotations}
+        for field in ("annotations", "labels"):
+            if given := body["metadata"].get(field):
+                pod["metadata"][field] = {**(pod["metadata"].get(field) or {}), **given}
         status = pod.setdefault("status", {})
         conditions = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
         scheduled = {
@@ -66,6 +73,19 @@ async def bind(context: Context, call: Call) -> Answer:
 
     await changed(context, Change(where, options, build, Part.OTHER, managed=True, admitted=True))
     return _success()
+
+
+def _unmet(context: Context, call: Call, pod: JSONObject, given: JSONObject) -> str:
+    """Which version or identity of the pod, named in a binding's metadata, is not the present one."""
+    where = f"{context.key_prefix}/pods/{call.namespace}/{call.name}"
+    for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        wanted = given.get(field)
+        if wanted and wanted != pod.get(field):
+            text = f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {pod.get(field)}"
+            return (
+                f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
+            )
+    return ""
 
 
 def _check_target(target: JSONObject) -> None:
@@ -87,7 +107,7 @@ def _pods(context: Context) -> Served:
 async def evict(context: Context, call: Call) -> Answer:
     """`pods/eviction`: delete the pod unless a disruption budget forbids it."""
     write = write_options(dict(call.params), "CreateOptions")
-    body = _body(call, _EVICTION)
+    body = _body(call, _EVICTION, write.field_validation)
     meta = body["metadata"]
     if meta.get("name") != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -189,7 +209,7 @@ def _refused(message: str, retry: int, causes: list[JSONObject]) -> Failure:
     return Failure(429, "TooManyRequests", message, details, headers)
 
 
-def _body(call: Call, kind: tuple[str, str, str]) -> JSONObject:
+def _body(call: Call, kind: tuple[str, str, str], field_validation: str) -> JSONObject:
     """The body, decoded as the kind of the subresource."""
     group, version, name = kind
     body, _ = bodies.tree(call, name)
@@ -205,9 +225,14 @@ def _body(call: Call, kind: tuple[str, str, str]) -> JSONObject:
         )
         raise bad_request(f"{head}: {text}")
     try:
-        decode(definition(definition_name(group, version, name)), body)
+        unknown = decode(definition(definition_name(group, version, name)), body)
     except Mismatch as mismatch:
         raise bad_request(f"{head}: {mismatch}") from None
+    texts = [f'unknown field "{path}"' for path in unknown]
+    if field_validation == "Strict" and texts:
+        raise bad_request(f"{head}: strict decoding error: {', '.join(texts)}")
+    if field_validation != "Ignore":
+        call.warnings.extend(texts)
     return body
 
 
