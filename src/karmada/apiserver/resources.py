@@ -37,7 +37,7 @@ def _keep(obj: JSONObject, old: JSONObject) -> None:
     return None
 
 
-def _no_warnings(obj: JSONObject) -> list[str]:
+def _no_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
     return []
 
 
@@ -64,7 +64,7 @@ class Strategy:
     """Whether an update without resourceVersion is allowed."""
     create_on_update: bool = False
     """Whether PUT creates an absent object."""
-    warnings: Callable[[JSONObject], list[str]] = _no_warnings
+    warnings: Callable[[JSONObject, JSONObject | None], list[str]] = _no_warnings
     """Warnings about an object that is valid, on create and update."""
     selectable: Mapping[str, Reader] = field(default_factory=dict)
     """Fields usable in field selectors besides metadata.name and metadata.namespace, read from what is stored."""

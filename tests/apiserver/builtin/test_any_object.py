@@ -77,7 +77,7 @@ def test_rules_never_crash(type_: ResourceType) -> None:
         again = deepcopy(obj)
         assert decode(type_.schema, again) == []
         assert again == obj
-        type_.strategy.warnings(obj)
+        type_.strategy.warnings(obj, None)
         new = deepcopy(obj)
         type_.strategy.prepare_create(new)
         type_.strategy.validate(new, None)

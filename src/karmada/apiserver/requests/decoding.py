@@ -158,7 +158,7 @@ def validate(
     check = strategy.validate_status if status else strategy.validate
     found = [*(errors or ()), *check(obj, old)]
     if not found:
-        call.warnings.extend(strategy.warnings(obj))
+        call.warnings.extend([] if status else strategy.warnings(obj, old))
     else:
         raise invalid(type_.stored_as[0], type_.kind, obj["metadata"].get("name") or "", found)
 

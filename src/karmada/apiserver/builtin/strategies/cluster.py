@@ -149,7 +149,7 @@ NAMESPACE = strategy(
 )
 
 
-def _node_warnings(obj: JSONObject) -> list[str]:
+def _node_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
     if not obj["spec"].get("externalID"):
         return []
     return ["spec.externalID: this field is deprecated, and is unused by Kubernetes"]

@@ -51,7 +51,7 @@ def strategy(
     graceful_seconds: Callable[[JSONObject], int] | None = None,
     selectable: Mapping[str, Reader] | None = None,
     selected_as: Mapping[str, str] | None = None,
-    warnings: Callable[[JSONObject], list[str]] | None = None,
+    warnings: Callable[[JSONObject, JSONObject | None], list[str]] | None = None,
     reads_annotations: bool = False,
 ) -> Strategy:
     """A strategy whose validation starts with the metadata; `name` is the rule for names of the kind.
@@ -86,7 +86,7 @@ def strategy(
     )
 
 
-def _no_warnings(obj: JSONObject) -> list[str]:
+def _no_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
     return []
 
 

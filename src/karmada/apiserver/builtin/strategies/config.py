@@ -110,7 +110,7 @@ def _default_config_map(obj: JSONObject) -> None:
         obj["binaryData"] = filled_values(binary)
 
 
-def _secret_warnings(obj: JSONObject) -> list[str]:
+def _secret_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
     """Pairs of key and certificate are not refused when they cannot be read, but clients are warned."""
     if obj.get("type") != "kubernetes.io/tls":
         return []

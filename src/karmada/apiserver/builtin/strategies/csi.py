@@ -147,7 +147,7 @@ def _token(token: JSONObject, path: str, seen: set[str]) -> Errors:
     return errors
 
 
-def _driver_warnings(obj: JSONObject) -> list[str]:
+def _driver_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
     spec = obj["spec"]
     if not spec.get("tokenRequests") or "serviceAccountTokenInSecrets" in spec:
         return []

@@ -16,8 +16,8 @@ from karmada.apiserver.builtin.strategies.common import (
     template_selector,
     unsupported,
 )
-from karmada.apiserver.builtin.strategies.pod import warnings
 from karmada.apiserver.builtin.strategies.pod_validation import always_restarts, template_errors
+from karmada.apiserver.builtin.strategies.pod_warnings import of_template
 from karmada.apiserver.builtin.strategies.pods import default_template
 
 
@@ -87,5 +87,5 @@ STRATEGY = strategy(
     _validate,
     generation=True,
     validate_status=statuses.DEPLOYMENT,
-    warnings=lambda obj: warnings(obj["spec"]["template"]["spec"], "spec.template.spec"),
+    warnings=of_template("spec", "template", named=True),
 )

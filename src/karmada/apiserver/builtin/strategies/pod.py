@@ -10,6 +10,7 @@ from karmada.apiserver.builtin.strategies.common import (
 from karmada.apiserver.builtin.strategies.pod_status import prepare_status, status_errors, twin_addresses
 from karmada.apiserver.builtin.strategies.pod_updates import annotation_errors, unplaced_mirror, update_errors
 from karmada.apiserver.builtin.strategies.pod_validation import spec_errors
+from karmada.apiserver.builtin.strategies.pod_warnings import of_pod
 from karmada.apiserver.builtin.strategies.pods import default_pod
 from karmada.apiserver.selectable import ValueAt, fields
 
@@ -84,24 +85,6 @@ def _projected_tokens(spec: JSONObject) -> Errors:
     return errors
 
 
-def warnings(spec: JSONObject, path: str) -> list[str]:
-    """What is allowed in a pod spec, but hardly meant."""
-    texts = []
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
-        if constraint.get("labelSelector") is None:
-            place = f"{path}.topologySpreadConstraints[{index}].labelSelector"
-            texts.append(f"{place}: a null labelSelector results in matching no pod")
-    for field in ("initContainers", "containers"):
-        for index, container in enumerate(spec.get(field) or ()):
-            resources = container.get("resources") or {}
-            for word in ("limits", "requests"):
-                for name, amount in (resources.get(word) or {}).items():
-                    if name in ("memory", "ephemeral-storage") and amount.endswith("m"):
-                        place = f"{path}.{field}[{index}].resources.{word}[{name}]"
-                        texts.append(f'{place}: fractional byte value "{amount}" is invalid, must be an integer')
-    return texts
-
-
 def _default(pod: JSONObject) -> None:
     default_pod(pod)
     twin_addresses(pod)
@@ -141,5 +124,5 @@ STRATEGY = strategy(
         "status.podIPs": _no_addresses,
     },
     selected_as={"spec.host": "spec.nodeName"},
-    warnings=lambda pod: warnings(pod["spec"], "spec"),
+    warnings=of_pod,
 )

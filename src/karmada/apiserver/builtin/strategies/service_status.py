@@ -49,7 +49,7 @@ def address_and_name(point: JSONObject, path: str, known: list[Any]) -> Errors:
     return errors
 
 
-def warnings(obj: JSONObject) -> list[str]:
+def warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
     """What clients are warned of."""
     spec = obj["spec"]
     outside = spec.get("externalIPs") or []

@@ -19,6 +19,7 @@ from karmada.apiserver.builtin.strategies.common import (
     unsupported,
 )
 from karmada.apiserver.builtin.strategies.pod_validation import always_restarts, template_errors
+from karmada.apiserver.builtin.strategies.pod_warnings import claim_warnings, of_template
 from karmada.apiserver.builtin.strategies.pods import default_template
 from karmada.apiserver.selectable import ValueAt
 
@@ -246,10 +247,23 @@ def _validate_revision(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
+def _claims_and_history(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    spec = obj["spec"]
+    texts = []
+    for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        place = f"spec.volumeClaimTemplates[{index}]{'' if old is None else '.Spec'}"
+        texts += claim_warnings(claim.get("spec") or {}, place)
+    if (spec.get("revisionHistoryLimit") or 0) < 0:
+        text = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        texts.append(f"spec.revisionHistoryLimit: {text}")
+    return texts
+
+
 _REPLICAS = {"status.replicas": ValueAt("status.replicas", "0")}
 REPLICA_SET = strategy(
     _default_replica_set,
     _validate_replica_set,
+    warnings=of_template("spec", "template", named=True),
     generation=True,
     selectable=_REPLICAS,
     validate_status=statuses.REPLICA_SET,
@@ -257,6 +271,7 @@ REPLICA_SET = strategy(
 REPLICATION_CONTROLLER = strategy(
     _default_replication_controller,
     _validate_replication_controller,
+    warnings=of_template("spec", "template", named=True),
     generation=True,
     selectable=_REPLICAS,
     validate_status=statuses.REPLICA_SET,
@@ -265,17 +280,24 @@ STATEFUL_SET = strategy(
     _default_stateful_set,
     _validate_stateful_set,
     name=name_rules.dns_label,
+    warnings=of_template("spec", "template", more=_claims_and_history),
     generation=True,
     validate_status=statuses.STATEFUL_SET,
 )
 DAEMON_SET = strategy(
     _default_daemon_set,
     _validate_daemon_set,
+    warnings=of_template("spec", "template"),
     generation=True,
     prepare_create=_create_daemon_set,
     prepare_update=_update_daemon_set,
     prepare_status=_update_daemon_set,
     validate_status=statuses.DAEMON_SET,
 )
-POD_TEMPLATE = strategy(lambda obj: default_template(obj["template"]), _validate_pod_template, generation=True)
+POD_TEMPLATE = strategy(
+    lambda obj: default_template(obj["template"]),
+    _validate_pod_template,
+    generation=True,
+    warnings=of_template("template"),
+)
 CONTROLLER_REVISION = strategy(validate=_validate_revision)
