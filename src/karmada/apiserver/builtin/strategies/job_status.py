@@ -5,6 +5,7 @@ Most rules are about what a write changes: a status that became wrong by a chang
 
 from karmada.api.field_errors import FieldError, duplicate, invalid, required
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject
+from karmada.apiserver.builtin.strategies.job_indexes import first_common, format_problem
 from karmada.apiserver.builtin.strategies.statuses import counts
 
 _counts = counts("active", "succeeded", "failed", "ready", "terminating")
@@ -132,70 +133,24 @@ def _indexes(spec: JSONObject, status: JSONObject, changed: set[str]) -> Errors:
     per_index = spec.get("backoffLimitPerIndex") is not None
     errors: Errors = []
     if "completedIndexes" in changed:
-        if completions is not None and (problem := _format_problem(completed, completions)):
+        if completions is not None and (problem := format_problem(completed, completions)):
             text = f"error parsing completedIndexes: {problem}"
             errors.append(invalid("status.completedIndexes", completed, text))
         if completed and spec.get("completionMode") != "Indexed":
             text = "cannot set non-empty completedIndexes when non-indexed completion mode"
             errors.append(invalid("status.completedIndexes", completed, text))
     if "failedIndexes" in changed and failed is not None:
-        if completions is not None and per_index and (problem := _format_problem(failed, completions)):
+        if completions is not None and per_index and (problem := format_problem(failed, completions)):
             errors.append(invalid("status.failedIndexes", failed, f"error parsing failedIndexes: {problem}"))
         if not per_index:
             text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
             errors.append(invalid("status.failedIndexes", failed, text))
     if changed & {"completedIndexes", "failedIndexes"} and completions is not None and failed:
-        common = _first_common(completed, failed, completions)
+        common = first_common(completed, failed, completions)
         if common is not None:
             text = f"failedIndexes and completedIndexes overlap at index: {common}"
             errors.append(invalid("status.failedIndexes", failed, text))
     return errors
-
-
-def _format_problem(text: str, completions: int) -> str:
-    """What is wrong with a list of indexes such as `1,3-5`, or nothing."""
-    last: int | None = None
-    for part in text.split(",") if text else ():
-        interval = _interval(part, completions)
-        if isinstance(interval, str):
-            return interval
-        if last is not None and last >= interval[0]:
-            return f"non-increasing order, previous: {last}, current: {interval[0]}"
-        last = interval[1]
-    return ""
-
-
-def _interval(text: str, completions: int) -> tuple[int, int] | str:
-    """First and last index of an interval, or what is wrong with it."""
-    parts = text.split("-")
-    if len(parts) > 2:
-        return (
-            f'the fragment "{text}" violates the requirement that an index interval can have at most two parts '
-            "separated by '-'"
-        )
-    numbers = []
-    for part in parts:
-        digits = part.removeprefix("+")
-        if not (digits.isascii() and digits.isdigit()):
-            return f'cannot convert string to integer for index: "{part}"'
-        if int(digits) >= completions:
-            return f'too large index: "{part}"'
-        numbers.append(int(digits))
-    if len(numbers) == 2 and numbers[0] >= numbers[1]:
-        return f"non-increasing order, previous: {numbers[0]}, current: {numbers[1]}"
-    return numbers[0], numbers[-1]
-
-
-def _first_common(completed: str, failed: str, completions: int) -> int | None:
-    """The lowest index in both lists, of the intervals that can be read."""
-    lists = [[_interval(part, completions) for part in text.split(",")] for text in (completed, failed)]
-    common = [
-        max(one[0], other[0])
-        for one in lists[0]
-        for other in lists[1]
-        if not isinstance(one, str) and not isinstance(other, str) and one[0] <= other[1] and other[0] <= one[1]
-    ]
-    return min(common, default=None)
 
 
 def _backwards(spec: JSONObject, status: JSONObject, before: JSONObject, now: _Conditions, then: _Conditions) -> Errors:

@@ -1,7 +1,7 @@
 """Rules of updates of Jobs: what their pods are made from is fixed, but for jobs that are suspended."""
 
 from karmada.api.field_errors import invalid, required
-from karmada.apiserver.builtin.strategies.common import IMMUTABLE, Errors, JSONObject, immutable, matches
+from karmada.apiserver.builtin.strategies.common import IMMUTABLE, Errors, JSONObject, immutable, matches, selector
 from karmada.apiserver.builtin.strategies.internal_form import pod_spec, pod_template
 
 _UID, _NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
@@ -26,7 +26,7 @@ def generated_selector_errors(job: JSONObject, old: JSONObject) -> Errors:
             errors.append(required(place, f"must be '{value}'"))
         elif labels[key] != value:
             errors.append(invalid(place, labels, f"must be '{value}'"))
-    if not matches(spec["selector"], own):
+    if not selector("", spec["selector"]) and not matches(spec["selector"], own):
         errors.append(invalid("spec.selector", spec["selector"], "`selector` not auto-generated"))
     return errors
 

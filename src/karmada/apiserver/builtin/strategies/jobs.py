@@ -3,6 +3,7 @@
 import re
 from zoneinfo import available_timezones
 
+from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, invalid, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
@@ -16,18 +17,32 @@ from karmada.apiserver.builtin.strategies.common import (
     unsupported,
 )
 from karmada.apiserver.builtin.strategies.cron import schedule_problem
+from karmada.apiserver.builtin.strategies.devices import too_long
+from karmada.apiserver.builtin.strategies.job_policies import failure_policy, success_policy
 from karmada.apiserver.builtin.strategies.job_status import status_errors
 from karmada.apiserver.builtin.strategies.job_updates import generated_selector_errors, update_errors
 from karmada.apiserver.builtin.strategies.pod_validation import template_errors
+from karmada.apiserver.builtin.strategies.pod_warnings import of_template
 from karmada.apiserver.builtin.strategies.pods import default_template
+from karmada.apiserver.builtin.strategies.tables import choice, fields
 from karmada.apiserver.selectable import ValueAt
 
 _CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 _MAX_INT32 = 2**31 - 1
+_MOST_INDEXES = 100_000
+_MOST_OF_MANY = 10_000
+_LONGEST_MANAGER = 63
+_COUNTS = fields(
+    (
+        "parallelism completions activeDeadlineSeconds backoffLimit ttlSecondsAfterFinished backoffLimitPerIndex "
+        "maxFailedIndexes",
+        non_negative,
+    ),
+)
 
 
 def _default_spec(spec: JSONObject) -> None:
-    """Defaults of a job; templates of cron jobs get only those of the pod template."""
+    """Defaults of a job; templates of cron jobs get only those of the pod template and of nested lists."""
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = spec["parallelism"] = 1
     spec.setdefault("parallelism", 1)
@@ -36,6 +51,10 @@ def _default_spec(spec: JSONObject) -> None:
     spec.setdefault("suspend", False)
     spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
     spec.setdefault("manualSelector", False)
+    _default_patterns(spec)
+
+
+def _default_patterns(spec: JSONObject) -> None:
     for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
             pattern["status"] = pattern.get("status") or "True"
@@ -67,77 +86,93 @@ def _label_job(obj: JSONObject, old: JSONObject) -> None:
 
 
 def _job_spec(spec: JSONObject, path: str) -> Errors:
-    errors: Errors = []
-    for field in ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"):
-        errors += non_negative(f"{path}.{field}", spec.get(field))
-    if spec.get("completionMode") is not None:
-        errors += one_of(f"{path}.completionMode", spec["completionMode"], ("Indexed", "NonIndexed"))
-        if spec["completionMode"] == "Indexed" and spec.get("completions") is None:
-            errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
-    errors += _job_modes(spec, path)
-    errors += template_errors(spec["template"], f"{path}.template")
-    restart = spec["template"]["spec"].get("restartPolicy")
-    place = f"{path}.template.spec.restartPolicy"
-    if restart == "Always":
-        errors.append(required(place, 'valid values: "OnFailure", "Never"'))
-    elif restart not in ("OnFailure", "Never"):
-        errors.append(unsupported(place, restart, ("OnFailure", "Never")))
-    return errors
-
-
-def _job_modes(spec: JSONObject, path: str) -> Errors:
-    """What belongs to indexed jobs only, and what goes with what."""
-    errors: Errors = []
-    indexed = spec.get("completionMode") == "Indexed"
-    per_index, most = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
-    errors += non_negative(f"{path}.backoffLimitPerIndex", per_index)
-    errors += non_negative(f"{path}.maxFailedIndexes", most)
-    if per_index is not None and not indexed:
-        errors.append(invalid(f"{path}.backoffLimitPerIndex", per_index, "requires indexed completion mode"))
-    if most is not None and not indexed:
-        errors.append(invalid(f"{path}.maxFailedIndexes", most, "requires indexed completion mode"))
-    completions = spec.get("completions")
-    if indexed and most is not None and completions is not None and most > completions:
-        errors.append(invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions"))
-    if most is not None and per_index is None:
+    errors = _COUNTS(path, spec)
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
-    if spec.get("managedBy") is not None:
-        errors += domain_prefixed_path(f"{path}.managedBy", spec["managedBy"])
+    if (manager := spec.get("managedBy")) is not None:
+        errors += domain_prefixed_path(f"{path}.managedBy", manager)
+        errors += too_long(f"{path}.managedBy", manager, _LONGEST_MANAGER)
+    if spec.get("completionMode") is not None:
+        errors += choice("NonIndexed", "Indexed")(f"{path}.completionMode", spec["completionMode"])
+    errors += _indexed(spec, path) if spec.get("completionMode") == "Indexed" else _not_indexed(spec, path)
+    if (failures := spec.get("podFailurePolicy")) is not None:
+        errors += failure_policy(failures, f"{path}.podFailurePolicy", spec)
     if (success := spec.get("successPolicy")) is not None:
-        errors += _success_policy(success, f"{path}.successPolicy", indexed)
+        errors += success_policy(success, f"{path}.successPolicy", spec)
     if (policy := spec.get("podReplacementPolicy")) is not None:
-        choices = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+        choices = ("Failed",) if failures is not None else ("Failed", "TerminatingOrFailed")
         errors += one_of(f"{path}.podReplacementPolicy", policy, choices)
-    return errors
+    errors += template_errors(spec["template"], f"{path}.template")
+    return errors + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
-def _success_policy(policy: JSONObject, path: str, indexed: bool) -> Errors:
-    rules = policy.get("rules") or []
-    if not indexed:
-        shown = [
-            {"SucceededIndexes": rule.get("succeededIndexes"), "SucceededCount": rule.get("succeededCount")}
-            for rule in rules
-        ]
-        return [invalid(path, {"Rules": shown or None}, "requires indexed completion mode")]
-    if not rules:
-        return [required(f"{path}.rules", "at least one rules must be specified when the successPolicy is specified")]
+def _restart_policy(spec: JSONObject, path: str) -> Errors:
+    restart = spec["template"]["spec"].get("restartPolicy")
+    if restart == "Always":
+        return [required(path, 'valid values: "OnFailure", "Never"')]
+    if restart not in ("OnFailure", "Never"):
+        return [unsupported(path, restart, ("OnFailure", "Never"))]
+    if restart != "Never" and spec.get("podFailurePolicy") is not None:
+        return [invalid(path, restart, 'only "Never" is supported when podFailurePolicy is specified')]
+    return []
+
+
+def _not_indexed(spec: JSONObject, path: str) -> Errors:
+    if spec.get("completionMode") not in (None, "NonIndexed"):
+        return []
+    return [
+        invalid(f"{path}.{field}", spec[field], "requires indexed completion mode")
+        for field in ("backoffLimitPerIndex", "maxFailedIndexes")
+        if spec.get(field) is not None
+    ]
+
+
+def _indexed(spec: JSONObject, path: str) -> Errors:
+    """Indexed jobs are limited: the indexes that are done or failed are listed in the status."""
+    completions, most = spec.get("completions"), spec.get("maxFailedIndexes")
+    parallelism, limit = spec.get("parallelism") or 0, f"must be less than or equal to {_MOST_INDEXES}"
     errors: Errors = []
-    for index, rule in enumerate(rules):
-        place = f"{path}.rules[{index}]"
-        if rule.get("succeededIndexes") is None and rule.get("succeededCount") is None:
-            text = "at least one of succeededCount or succeededIndexes must be specified"
-            errors.append(required(place, text))
-        errors += non_negative(f"{place}.succeededCount", rule.get("succeededCount"))
-    return errors
+    if completions is None:
+        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    if parallelism > _MOST_INDEXES:
+        errors.append(invalid(f"{path}.parallelism", parallelism, f"{limit} when completion mode is Indexed"))
+    if completions is not None and most is not None and most > completions:
+        errors.append(invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions"))
+    if (most or 0) > _MOST_INDEXES:
+        errors.append(invalid(f"{path}.maxFailedIndexes", most, limit))
+    if (completions or 0) <= _MOST_INDEXES or spec.get("backoffLimitPerIndex") is None:
+        return errors
+    if most is None:
+        text = f"must be specified when completions is above {_MOST_INDEXES}"
+        errors.append(required(f"{path}.maxFailedIndexes", text))
+    text = (
+        f"must be less than or equal to {_MOST_OF_MANY} when completions are above {_MOST_INDEXES} "
+        "and used with backoff limit per index"
+    )
+    return errors + [
+        invalid(f"{path}.{field}", spec[field], text)
+        for field in ("parallelism", "maxFailedIndexes")
+        if (spec.get(field) or 0) > _MOST_OF_MANY
+    ]
 
 
 def _validate_job(obj: JSONObject, old: JSONObject | None) -> Errors:
     """Updates are judged as objects and as changes: what is wrong with the spec is said twice."""
     spec = obj["spec"]
-    found = _whole_spec(spec)
+    found = _whole_spec(spec) + _host_names(obj)
     if old is None:
         return found
     return generated_selector_errors(obj, old) + found + found + update_errors(spec, old)
+
+
+def _host_names(job: JSONObject) -> Errors:
+    """Pods of an indexed job are called after it and their index."""
+    spec, name = job["spec"], job["metadata"].get("name") or ""
+    if spec.get("completionMode") != "Indexed" or (spec.get("completions") or 0) <= 0:
+        return []
+    longest = f"{name}-{spec['completions'] - 1}"
+    text = f"will not able to create pod with invalid DNS label: {longest}"
+    return [invalid("metadata.name", name, text)] if name_rules.dns_label(longest) else []
 
 
 def _whole_spec(spec: JSONObject) -> Errors:
@@ -164,6 +199,7 @@ def _default_cron_job(obj: JSONObject) -> None:
     spec.setdefault("successfulJobsHistoryLimit", 3)
     spec.setdefault("failedJobsHistoryLimit", 1)
     default_template(spec["jobTemplate"]["spec"]["template"])
+    _default_patterns(spec["jobTemplate"]["spec"])
 
 
 def _validate_cron_job(obj: JSONObject, old: JSONObject | None) -> Errors:
@@ -215,6 +251,17 @@ def _time_zone(zone: str | None) -> list[FieldError]:
     return []
 
 
+def _crowded(spec: JSONObject, path: str) -> list[str]:
+    crowded = (spec.get("completions") or 0) > _MOST_INDEXES and (spec.get("parallelism") or 0) > _MOST_OF_MANY
+    if spec.get("completionMode") != "Indexed" or not crowded:
+        return []
+    text = (
+        "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+        "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+    )
+    return [f"{path}: {text}"]
+
+
 JOB = strategy(
     _default_job,
     _validate_job,
@@ -224,5 +271,15 @@ JOB = strategy(
     prepare_status=_label_job,
     validate_status=status_errors,
     selectable={"status.successful": ValueAt("status.succeeded", "0")},
+    warnings=of_template("spec", "template", named=True, more=lambda obj, old: _crowded(obj["spec"], "spec")),
 )
-CRON_JOB = strategy(_default_cron_job, _validate_cron_job, generation=True)
+CRON_JOB = strategy(
+    _default_cron_job,
+    _validate_cron_job,
+    generation=True,
+    warnings=of_template(
+        *("spec", "jobTemplate", "spec", "template"),
+        named=True,
+        more=lambda obj, old: _crowded(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec"),
+    ),
+)
