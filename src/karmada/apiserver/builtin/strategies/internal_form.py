@@ -123,6 +123,23 @@ def claim_spec(spec: JSONObject) -> JSONObject:
     return result
 
 
+def volume_affinity(affinity: JSONObject | None) -> JSONObject | None:
+    """The node affinity of a PersistentVolume."""
+    wanted = (affinity or {}).get("required")
+    terms = [
+        {
+            "MatchExpressions": _requirements(term.get("matchExpressions")),
+            "MatchFields": _requirements(term.get("matchFields")),
+        }
+        for term in (wanted or {}).get("nodeSelectorTerms") or ()
+    ]
+    return affinity and {"Required": wanted and {"NodeSelectorTerms": terms}}
+
+
+def _requirements(given: list[JSONObject] | None) -> list[JSONObject] | None:
+    return [_filled(one, (("Key", ""), ("Operator", ""), ("Values", None))) for one in given or ()] or None
+
+
 def device_claim(spec: JSONObject) -> JSONObject:
     """The spec of a ResourceClaim."""
     devices = _filled(spec.get("devices") or {}, _DEVICES)

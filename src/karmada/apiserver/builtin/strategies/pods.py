@@ -69,9 +69,7 @@ def _container(container: JSONObject) -> None:
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     if not container.get("imagePullPolicy"):
-        container["imagePullPolicy"] = (
-            "Always" if container.get("image") and _is_latest(container["image"]) else "IfNotPresent"
-        )
+        container["imagePullPolicy"] = _pull_policy(container.get("image"))
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
     for variable in container.get("env") or ():
@@ -86,6 +84,10 @@ def _container(container: JSONObject) -> None:
     for amounts in (resources.get("limits"), resources.get("requests")):
         if amounts:
             _round(amounts)
+
+
+def _pull_policy(image: str | None) -> str:
+    return "Always" if image and _is_latest(image) else "IfNotPresent"
 
 
 def _is_latest(image: str) -> bool:
@@ -141,6 +143,8 @@ def _volume(volume: JSONObject) -> None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
         if "downwardAPI" in source:
             _items(source["downwardAPI"])
+    if "image" in volume and not volume["image"].get("pullPolicy"):
+        volume["image"]["pullPolicy"] = _pull_policy(volume["image"].get("reference"))
     if "hostPath" in volume:
         volume["hostPath"].setdefault("type", "")
     if "ephemeral" in volume:

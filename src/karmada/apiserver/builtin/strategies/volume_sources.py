@@ -24,10 +24,13 @@ from karmada.apiserver.builtin.strategies.tables import (
 )
 from karmada.apiserver.schema.metadata import annotations, in_characters, labels
 
-NFS = fields(("server path", needed()), ("path", filled(absolute)))
-"""An NFS mount."""
 _FILE_MODE = within(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
 _LUN = within(0, 255, "must be between 0 and 255, inclusive")
+PORTAL_RULE = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if "
+    "iscsi.initiatorName is specified."
+)
+"""What kernels allow of the name of an interface."""
 _INITIATORS = {
     "iqn": re.compile(r".*iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)", re.ASCII),
     "eui": re.compile(r"eui.[A-Za-z0-9]{16}"),
@@ -35,18 +38,36 @@ _INITIATORS = {
 }
 
 
-def _initiator(path: str, name: str) -> Errors:
-    rule = _INITIATORS.get(name[:3])
-    if rule is None:
-        return [invalid(path, name, "must be valid format starting with iqn, eui, or naa")]
-    return [] if rule.fullmatch(name) else [invalid(path, name, "must be valid format")]
+def _initiator(prefixes: bool) -> Check:
+    """The name of an initiator; `prefixes` says which beginnings it may have where it has none of them."""
+    text = "must be valid format starting with iqn, eui, or naa" if prefixes else "must be valid format"
+
+    def check(path: str, name: str) -> Errors:
+        rule = _INITIATORS.get(name[:3])
+        if rule is None:
+            return [invalid(path, name, text)]
+        return [] if rule.fullmatch(name) else [invalid(path, name, "must be valid format")]
+
+    return check
 
 
-def _chap(path: str, iscsi: JSONObject) -> Errors:
-    secret = iscsi.get("chapAuthDiscovery") or iscsi.get("chapAuthSession")
-    errors: Errors = [required(f"{path}.secretRef")] if secret and iscsi.get("secretRef") is None else []
-    name = iscsi.get("initiatorName")
-    return errors if name is None else errors + _initiator(f"{path}.initiatorname", name)
+def iscsi_source(secret: Check, prefixes: bool) -> Check:
+    """A volume of iSCSI, with a reference to a secret that fits."""
+    initiator = _initiator(prefixes)
+
+    def chap(path: str, iscsi: JSONObject) -> Errors:
+        wanted = iscsi.get("chapAuthDiscovery") or iscsi.get("chapAuthSession")
+        errors: Errors = [required(f"{path}.secretRef")] if wanted and iscsi.get("secretRef") is None else []
+        errors += secret(f"{path}.secretRef", iscsi.get("secretRef"))
+        name = iscsi.get("initiatorName")
+        return errors if name is None else errors + initiator(f"{path}.initiatorname", name)
+
+    return fields(("targetPortal", needed()), ("iqn", needed(initiator)), ("lun", _LUN), chap)
+
+
+def storage_os(secret: Check) -> Check:
+    """A volume of StorageOS, with a reference to a secret that fits."""
+    return fields(("volumeName", needed(dns_label)), ("volumeNamespace", filled(dns_label)), ("secretRef", secret))
 
 
 def _one_dataset(path: str, flocker: JSONObject) -> Errors:
@@ -185,6 +206,10 @@ def _secret_of_csi(path: str, csi: JSONObject) -> Errors:
     return dns_subdomain(f"{path}.name", name) if name else [required(f"{path}.nodePublishSecretRef.name")]
 
 
+def _mounted(path: str, value: str | None) -> Errors:
+    return absolute(path, value or "")
+
+
 def _size_limit(path: str, limit: Any) -> Errors:
     wrong = limit is not None and quantity_of(limit).unscaled < 0
     return [forbidden(path, "SizeLimit field must be a valid resource quantity")] if wrong else []
@@ -195,14 +220,12 @@ _NAMED_SECRET = ("secretRef", having("name"))
 _PARTITION = ("partition", within(0, 255, "must be between 0 and 255, inclusive"))
 _PULLING = choice("Always", "IfNotPresent", "Never")
 _HOST_PATH = fields(("path", needed(no_backsteps)), ("type", optional(choice(*_HOST_TYPES))))
-_ISCSI = fields(("targetPortal", needed()), ("iqn", needed(_initiator)), ("lun", _LUN), _chap)
 _AZURE_DISK = fields(
     ("diskName diskURI", needed()),
     ("cachingMode", optional(choice("None", "ReadOnly", "ReadWrite"))),
     ("kind", optional(choice("Dedicated", "Managed", "Shared"))),
     _disk_address,
 )
-_STORAGE_OS = fields(("volumeName", needed(dns_label)), ("volumeNamespace", filled(dns_label)), _NAMED_SECRET)
 _SOURCES: tuple[tuple[str, Check], ...] = (
     ("emptyDir", fields(("sizeLimit", _size_limit))),
     ("hostPath", lambda path, value: _HOST_PATH(path, value) if value.get("path") else [required(f"{path}.path")]),
@@ -210,8 +233,8 @@ _SOURCES: tuple[tuple[str, Check], ...] = (
     ("gcePersistentDisk", fields(("pdName", needed()), _PARTITION)),
     ("awsElasticBlockStore", fields(("volumeID", needed()), _PARTITION)),
     ("secret", fields(("secretName", needed()), *_FILES)),
-    ("nfs", NFS),
-    ("iscsi", _ISCSI),
+    ("nfs", fields(("server path", needed()), ("path", _mounted))),
+    ("iscsi", iscsi_source(secret=lambda path, value: [], prefixes=True)),
     ("glusterfs", fields(("endpoints path", needed()))),
     ("flocker", fields(_one_dataset)),
     ("persistentVolumeClaim", fields(("claimName", needed()))),
@@ -228,16 +251,18 @@ _SOURCES: tuple[tuple[str, Check], ...] = (
     ("photonPersistentDisk", fields(("pdID", needed()))),
     ("portworxVolume", fields(("volumeID", needed()))),
     ("azureDisk", _AZURE_DISK),
-    ("storageos", _STORAGE_OS),
+    ("storageos", storage_os(having("name"))),
     ("projected", fields(("defaultMode", _FILE_MODE), ("sources", filled(_sources)))),
     ("scaleIO", fields(("gateway system volumeName", needed()))),
     ("csi", fields(("driver", needed(driver)), _secret_of_csi)),
     ("ephemeral", fields(("volumeClaimTemplate", given(_claim_template)))),
     ("image", fields(("pullPolicy", needed(_PULLING)))),
 )
-_PLACES = {"gcePersistentDisk": "persistentDisk"}
+POD_SOURCES = dict(_SOURCES)
+"""The checks of sources by their names."""
+PLACES = {"gcePersistentDisk": "persistentDisk"}
 """Where complaints about a source are put, where that is another name."""
-_MORE_PLACES = {"downwardAPI": "downwarAPI", "cephfs": "cephFS"}
+_EXTRA_PLACES = {"downwardAPI": "downwarAPI", "cephfs": "cephFS"}
 """The same for a source that is one too many."""
 
 
@@ -252,7 +277,7 @@ def volume_errors(
         found = _source(place, volume)
         if pod is not None and "ephemeral" in volume and name and pod.get("name"):
             found += _claim_name(place, name, pod["name"])
-        if pod is not None and (volume.get("image") or {}).get("reference") == "":
+        if pod is not None and volume.get("image") is not None and not volume["image"].get("reference"):
             found.append(required(f"{place}.image.reference"))
         if not name:
             found.append(required(f"{place}.name"))
@@ -272,13 +297,12 @@ def _source(place: str, volume: JSONObject) -> Errors:
     for position, (name, check) in enumerate(present):
         if position:
             text = "may not specify more than 1 volume type"
-            errors.append(forbidden(f"{place}.{_MORE_PLACES.get(name, name)}", text))
+            errors.append(forbidden(f"{place}.{_EXTRA_PLACES.get(name, name)}", text))
         else:
-            errors += check(f"{place}.{_PLACES.get(name, name)}", volume[name])
+            errors += check(f"{place}.{PLACES.get(name, name)}", volume[name])
         portal = f"{volume.get('name') or ''}:{volume[name].get('targetPortal') or ''}"
         if name == "iscsi" and volume[name].get("initiatorName") is not None and len(portal) > 64:
-            text = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if "
-            errors.append(invalid(f"{place}.name", volume.get("name"), f"{text}iscsi.initiatorName is specified."))
+            errors.append(invalid(f"{place}.name", volume.get("name"), PORTAL_RULE))
     return errors if present else [required(place, "must specify a volume type")]
 
 

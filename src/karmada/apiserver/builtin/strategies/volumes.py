@@ -1,13 +1,12 @@
-"""Rules of PersistentVolumes, their claims and storage classes."""
+"""Rules of PersistentVolumeClaims and storage classes."""
 
 from typing import Any
 
 from karmada.api.field_errors import duplicate, forbidden, invalid, required
-from karmada.apiserver.builtin.strategies.claim_specs import NO_SOURCE, access_modes, claim_spec_errors
+from karmada.apiserver.builtin.strategies.claim_specs import claim_spec_errors
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
-    dns_subdomain,
     immutable,
     one_of,
     qualified_name,
@@ -16,11 +15,9 @@ from karmada.apiserver.builtin.strategies.common import (
     unsupported,
 )
 from karmada.apiserver.builtin.strategies.internal_form import claim_spec, difference
-from karmada.apiserver.builtin.strategies.pods import default_volume_source
-from karmada.apiserver.builtin.strategies.scheduling_rules import node_selector
-from karmada.apiserver.builtin.strategies.volume_sources import NFS
+from karmada.apiserver.builtin.strategies.persistent_volumes import start_pending
+from karmada.apiserver.builtin.strategies.pod_warnings import claim_warnings
 
-_RECLAIM = ("Delete", "Recycle", "Retain")
 _SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _CLAIM_FIXED = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
@@ -52,16 +49,12 @@ def _settle_sources(spec: JSONObject, before: JSONObject) -> None:
 
 
 def _start_claim(obj: JSONObject) -> None:
-    _start_pending(obj)
+    start_pending(obj)
     _settle_sources(obj["spec"], {})
 
 
 def _update_claim(obj: JSONObject, old: JSONObject) -> None:
     _settle_sources(obj["spec"], old["spec"])
-
-
-def _start_pending(obj: JSONObject) -> None:
-    obj["status"] = {"phase": "Pending"}
 
 
 def _validate_claim(obj: JSONObject, old: JSONObject | None) -> Errors:
@@ -99,68 +92,6 @@ def _fixed_claim(spec: JSONObject, before: JSONObject, bound: bool) -> JSONObjec
         **{key: value for key, value in spec.items() if key != "volumeAttributesClassName"},
         "resources": resources,
     }
-
-
-def _default_volume(obj: JSONObject) -> None:
-    spec = obj["spec"]
-    spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
-    spec.setdefault("volumeMode", "Filesystem")
-    obj["status"].setdefault("phase", "Pending")
-    if "hostPath" in spec:
-        spec["hostPath"].setdefault("type", "")
-    default_volume_source(spec)
-
-
-def _validate_volume(obj: JSONObject, old: JSONObject | None) -> Errors:
-    """Updates are judged as objects and as changes: what is wrong with the spec is said twice."""
-    errors = _volume_spec(obj["spec"])
-    return errors if old is None else errors + errors + _volume_update(obj["spec"], old["spec"])
-
-
-def _volume_spec(spec: JSONObject) -> Errors:
-    errors = access_modes(spec.get("accessModes") or [], "spec.accessModes")
-    capacity = spec.get("capacity") or {}
-    if not capacity:
-        errors.append(required("spec.capacity"))
-    if list(capacity) != ["storage"]:
-        errors.append(unsupported("spec.capacity", capacity or None, ("storage",)))
-    for name, amount in capacity.items():
-        if quantity_of(amount).unscaled <= 0:
-            errors.append(invalid(f"spec.capacity[{name}]", amount, "must be greater than zero"))
-    sources = [field for field in spec if field not in NO_SOURCE]
-    if not sources:
-        errors.append(required("spec", "must specify a volume type"))
-    errors += [forbidden(f"spec.{field}", "may not specify more than 1 volume type") for field in sources[1:]]
-    errors += one_of("spec.persistentVolumeReclaimPolicy", spec["persistentVolumeReclaimPolicy"], _RECLAIM)
-    errors += one_of("spec.volumeMode", spec.get("volumeMode"), ("Block", "Filesystem"))
-    if spec.get("storageClassName"):
-        errors += dns_subdomain("spec.storageClassName", spec["storageClassName"])
-    if (name := spec.get("volumeAttributesClassName")) is not None:
-        errors += dns_subdomain("spec.volumeAttributesClassName", name)
-        if "csi" not in spec:
-            errors.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
-    if sources[:1] == ["nfs"]:
-        errors += NFS("spec.nfs", spec["nfs"])
-    if "hostPath" in spec:
-        place = spec["hostPath"].get("path") or ""
-        if not place:
-            errors.append(required("spec.hostPath.path"))
-        elif ".." in place.split("/"):
-            errors.append(invalid("spec.hostPath.path", place, "must not contain '..'"))
-    if "local" in spec and not spec.get("nodeAffinity"):
-        errors.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
-    if (wanted := (spec.get("nodeAffinity") or {}).get("required")) is not None:
-        errors += node_selector("spec.nodeAffinity.required", wanted)
-    return errors
-
-
-def _volume_update(spec: JSONObject, old: JSONObject) -> Errors:
-    errors: Errors = []
-    sources = {field for field in {*spec, *old} if field not in NO_SOURCE}
-    if any(old.get(field) != spec.get(field) for field in sources):
-        text = "spec.persistentvolumesource is immutable after creation"
-        errors.append(forbidden("spec.persistentvolumesource", text))
-    return errors + immutable("volumeMode", spec.get("volumeMode"), old.get("volumeMode"))
 
 
 def _default_class(obj: JSONObject) -> None:
@@ -244,12 +175,22 @@ def _amount(field: str, amount: str) -> Errors:
     return [invalid(field, value, "must be a valid resource quantity")] if value < 0 else []
 
 
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+def _claim_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
+    text = 'deprecated since v1.8; use "storageClassName" attribute instead'
+    beta = _BETA_CLASS in (obj["metadata"].get("annotations") or {})
+    texts = [f"metadata.annotations[{_BETA_CLASS}]: {text}"] if beta else []
+    return texts + claim_warnings(obj["spec"], "spec")
+
+
 PERSISTENT_VOLUME_CLAIM = strategy(
     _default_claim,
     _validate_claim,
     prepare_create=_start_claim,
     prepare_update=_update_claim,
     validate_status=_validate_claim_status,
+    warnings=_claim_warnings,
 )
-PERSISTENT_VOLUME = strategy(_default_volume, _validate_volume, namespaced=False, prepare_create=_start_pending)
 STORAGE_CLASS = strategy(_default_class, _validate_class, namespaced=False)
