@@ -18,6 +18,9 @@ _OPAQUE = {
     "remainingItemCount": "<count>",
     "authentication.kubernetes.io/credential-id": "<credential>",
 }
+_BUILD = ("gitCommit", "gitTreeState", "buildDate", "goVersion")
+"""What `/version` says of how a server was built."""
+_UNORDERED = ("managedFields", "causes", "resourceRules", "nonResourceRules")
 _AGE = re.compile(r"\d+[sm]")
 _ALLOCATED = re.compile(r"10\.(96|44)\.\d+\.\d+")
 
@@ -35,7 +38,9 @@ def plain(value: Any, key: str = "") -> Any:
         if key == "cells":
             value = [_cell(one) for one in value]
         made = [plain(child, key) for child in value]
-        return sorted(made, key=repr) if key in ("managedFields", "causes") else made
+        return sorted(made, key=repr) if key in _UNORDERED else made
+    if key in _BUILD and isinstance(value, str):
+        return "<build>"
     if key in _OPAQUE and value:
         return _OPAQUE[key]
     if key == "manager" and isinstance(value, str):
