@@ -202,9 +202,9 @@ def _only_read(path: str) -> bool:
     )
 
 
-def _negotiated(asked: Asked, body: JSONObject, media: str = "application/json") -> Answer:
+def _negotiated(request: PageRequest, body: JSONObject, media: str = "application/json") -> Answer:
     """A document that is there in one form only."""
-    require(asked.accept, media)
+    require(request.accept, media)
     return _json(body, media)
 
 
