@@ -133,6 +133,39 @@ async def test_an_earlier_webhook_is_asked_again_when_a_later_one_changed_someth
     assert [path for path, _ in hooks.requests] == ["/first", "/second", "/first"]
 
 
+async def test_webhooks_are_asked_again_after_all_others_and_in_their_order(api, hooks):
+    hooks.answers["/first"] = hooks.answers["/third"] = lambda request: {"allowed": True}
+    hooks.answers["/second"] = patching([{"op": "add", "path": "/data/x", "value": "1"}])
+    await register(api, "mutating", "first", "second", "third", reinvocationPolicy="IfNeeded")
+    await api.create("configmaps", configmap("a", k="v"))
+    assert [path for path, _ in hooks.asked] == ["/first", "/second", "/third", "/first"]
+
+
+async def test_a_change_of_the_second_round_is_shown_to_later_webhooks_but_not_for_ever(api, hooks):
+    change = patching([{"op": "add", "path": "/data/y", "value": "1"}])
+    hooks.answers["/first"] = lambda request: change(request) if "x" in request["object"]["data"] else {"allowed": True}
+    hooks.answers["/second"] = patching([{"op": "add", "path": "/data/x", "value": "1"}])
+    await register(api, "mutating", "first", "second", reinvocationPolicy="IfNeeded")
+    await api.create("configmaps", configmap("a", k="v"))
+    assert [path for path, _ in hooks.asked] == ["/first", "/second", "/first", "/second"]
+
+
+async def test_a_webhook_that_was_not_concerned_at_first_is_not_asked_again(api, hooks):
+    hooks.answers["/first"] = lambda request: {"allowed": True}
+    hooks.answers["/second"] = patching([{"op": "add", "path": "/metadata/labels", "value": {"app": "a"}}])
+    await register(
+        api, "mutating", "first", reinvocationPolicy="IfNeeded", objectSelector={"matchLabels": {"app": "a"}}
+    )
+    resource = GroupVersionResource(GROUP, "v1", "mutatingwebhookconfigurations")
+    [hook] = orjson.loads(await api.transport.send(Request(Verb.GET, resource, name="hooks")))["webhooks"]
+    other = {**hook, "name": "second.example.com", "clientConfig": {"url": "https://hooks.example/second"}}
+    other.pop("objectSelector")
+    body = {"metadata": {"name": "other"}, "webhooks": [other]}
+    await api.transport.send(Request(Verb.CREATE, resource, body=body))
+    await api.create("configmaps", configmap("a", k="v"))
+    assert [path for path, _ in hooks.asked] == ["/second"]
+
+
 async def test_warnings_reach_the_caller_s_answer_only_over_http_and_never_fail(api, hooks):
     hooks.answers["/warn"] = lambda request: {"allowed": True, "warnings": ["careful"]}
     await register(api, "validating", "warn")

@@ -1,8 +1,8 @@
 """Mutating and validating admission webhooks.
 
-Mutating hooks run one after another in the order of their configurations' names; when a later one changed the object,
-earlier ones with `reinvocationPolicy: IfNeeded` run once more. Validating hooks run side by side. A call that fails
-is a refusal or is ignored, as its failure policy says.
+Mutating hooks run one after another in the order of their configurations' names; when all have run, those with
+`reinvocationPolicy: IfNeeded` run once more if a later one changed the object. Validating hooks run side by side. A call
+that fails is a refusal or is ignored, as its failure policy says.
 """
 
 import asyncio
@@ -229,25 +229,31 @@ class MutatingWebhooks:
         return bool(self._hooks.mutating.get()) and not matching.is_exempt(request)
 
     async def mutate(self, request: AdmissionRequest) -> None:
-        """Ask every concerned webhook in turn, and some of them again."""
-        again: list[Hook] = []
-        for hook in self._hooks.mutating.get():
-            if await self._run(hook, request):
-                again_now = [earlier for earlier in again if earlier is not hook]
-                for earlier in again_now:
-                    await self._run(earlier, request)
-                again = []
-            if hook.spec.get("reinvocationPolicy") == "IfNeeded":
-                again.append(hook)
+        """Ask every concerned webhook in turn; then, in the same order, those that want to see what others changed."""
+        hooks = self._hooks.mutating.get()
+        asked: set[int] = set()
+        again: set[int] = set()
+        for second in (False, True):
+            for position, hook in enumerate(hooks):
+                if second and position not in again:
+                    continue
+                changed = await self._run(hook, request)
+                if changed:
+                    again |= asked
+                    asked.clear()
+                if changed is not None and hook.spec.get("reinvocationPolicy") == "IfNeeded":
+                    asked.add(position)
+            if not again:
+                return
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Nothing to validate."""
 
-    async def _run(self, hook: Hook, request: AdmissionRequest) -> bool:
-        """Ask one webhook; whether it changed the object."""
+    async def _run(self, hook: Hook, request: AdmissionRequest) -> bool | None:
+        """Ask one webhook; whether it changed the object, None where it is not concerned."""
         matched = await self._hooks.concerned(hook, request)
         if matched is None:
-            return False
+            return None
         answer = await self._hooks.ask(hook, request, matched, mutating=True)
         if answer is None:
             return False

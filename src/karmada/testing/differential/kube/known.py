@@ -43,7 +43,7 @@ def _loopback(one: Difference) -> bool:
 
 
 def _overflows(one: Difference) -> bool:
-    return one.own.code == 422 and "of type int32" in str(one.own.body) and one.step["method"] == "PATCH"
+    return one.own.code in (400, 422) and "of type int32" in str(one.own.body) and one.step["method"] == "PATCH"
 
 
 def _listed_daemons(one: Difference) -> bool:
@@ -59,9 +59,12 @@ def _needs_kubelet(one: Difference) -> bool:
     return one.own.code == 501
 
 
+_WAITING = ("foregroundDeletion", "'finalizers': ['orphan']")
+
+
 def _collected(one: Difference) -> bool:
     """The garbage collector stands beside kube-apiserver and is part of ours."""
-    return "foregroundDeletion" in str(one.stock.body) and "foregroundDeletion" not in str(one.own.body)
+    return any(word in str(one.stock.body) and word not in str(one.own.body) for word in _WAITING)
 
 
 def _list_for_text(one: Difference) -> bool:
@@ -93,7 +96,7 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("a server that runs no workloads says so with 501", _needs_kubelet),
     Wanted("kube-apiserver forgets the template generation in lists of DaemonSets", _listed_daemons),
     Wanted("ClusterRoles are aggregated by the server itself", _aggregates),
-    Wanted("a number beyond 32 bits in a strategic patch is refused, not wrapped around", _overflows),
+    Wanted("a number beyond 32 bits in a patch is refused, not wrapped around", _overflows),
     Wanted("endpoints may be on loopback: everything may run on one machine", _loopback),
     Wanted("kube-apiserver failed or broke the connection", _stock_crashed),
     Wanted("a list of nothing is empty, never null", _empty_list),
