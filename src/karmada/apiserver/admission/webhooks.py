@@ -1,8 +1,8 @@
 """Mutating and validating admission webhooks.
 
 Mutating hooks run one after another in the order of their configurations' names; when all have run, those with
-`reinvocationPolicy: IfNeeded` run once more if a later one changed the object. Validating hooks run side by side. A call
-that fails is a refusal or is ignored, as its failure policy says.
+`reinvocationPolicy: IfNeeded` run once more if a later one changed the object. Validating hooks run side by side. A
+call that fails is a refusal or is ignored, as its failure policy says.
 """
 
 import asyncio

@@ -7,6 +7,7 @@ from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
 from karmada.apiserver.crds.costs import TooExpensive
 from karmada.apiserver.crds.dump import dump_versions
+from karmada.apiserver.crds.selectable_fields import validate_selectable_fields
 from karmada.apiserver.crds.structural import has_rules, validate_structure
 
 JSONObject = dict[str, Any]
@@ -110,6 +111,9 @@ def _version(version: JSONObject, index: int, shared: set[str]) -> list[FieldErr
     if "additionalPrinterColumns" not in shared or index == 0:
         place = "spec" if "additionalPrinterColumns" in shared else own
         errors += _columns(version.get("additionalPrinterColumns") or [], f"{place}.additionalPrinterColumns")
+    if "selectableFields" not in shared or index == 0:
+        place = "spec" if "selectableFields" in shared else own
+        errors += validate_selectable_fields(version, place, own, shared)
     return errors
 
 
