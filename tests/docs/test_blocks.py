@@ -20,7 +20,7 @@ EXECUTED = {
     "gateway.md": {"shop.yaml"},
     "how-a-deployment-travels.md": {"web.yaml"},
     "interpreters.md": {"interpreter.py"},
-    "production.md": {"karmada.yaml"},
+    "production.md": {"karmada.yaml", "web.yaml"},
     "python.md": {"shop.py", "shop.yaml"},
     "quick-start.md": {"policy.yaml"},
     "search.md": {"children.yaml", "registry.yaml"},
