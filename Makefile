@@ -92,6 +92,15 @@ test-engine: $(DEV) ## The same on a real kube-apiserver and etcd, which Go buil
 	KARMADA_ENGINE=1 $(BIN)/python -m pytest -n 0 tests/engine/stage \
 		-o asyncio_default_fixture_loop_scope=session -o asyncio_default_test_loop_scope=session
 
+.PHONY: walk
+
+WALK ?= one-of-each
+
+walk: $(DEV) ## Walk through docs/production.md with pods that run: WALK=as-written starts as many replicas as it says
+	$(BIN)/python -m karmada.testing.stage.programs && \
+	KARMADA_ENGINE=1 KARMADA_WALK=$(WALK) $(BIN)/python -m pytest -n 0 tests/engine/stage/test_production_page.py \
+		-o asyncio_default_fixture_loop_scope=session -o asyncio_default_test_loop_scope=session
+
 .PHONY: upgrade-test upgrade-test-last
 
 upgrade-test: $(DEV) ## Data and components of earlier versions with this one, back and forth (needs the git history)
