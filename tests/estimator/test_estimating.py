@@ -32,16 +32,34 @@ def pod(name: str, on: str, cpu: str = "1", phase: str = "Running") -> Pod:
     )
 
 
+class Pods:
+    """Pods by name, counted on nodes as they come and go."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._there: dict[str, Pod] = {}
+
+    def put(self, pod: Pod) -> None:
+        self.drop(pod.metadata.name)
+        self._there[pod.metadata.name] = pod
+        self._nodes.add_pod(pod)
+
+    def drop(self, name: str) -> None:
+        if (before := self._there.pop(name, None)) is not None:
+            self._nodes.remove_pod(before)
+
+
 def test_pods_take_room_until_they_end() -> None:
     nodes = Nodes()
-    nodes.put_pod(pod("early", "n1"))
+    pods = Pods(nodes)
+    pods.put(pod("early", "n1"))
     nodes.put_node(node("n1"))
     assert nodes.room({"cpu": 1000}, None) == 3
-    nodes.put_pod(pod("more", "n1", "2"))
+    pods.put(pod("more", "n1", "2"))
     assert nodes.room({"cpu": 1000}, None) == 1
-    nodes.put_pod(pod("more", "n1", "2", phase="Succeeded"))
+    pods.put(pod("more", "n1", "2", phase="Succeeded"))
     assert nodes.room({"cpu": 1000}, None) == 3
-    nodes.drop_pod("default", "early")
+    pods.drop("early")
     assert nodes.room({"cpu": 1000}, None) == 4
     nodes.drop_node("n1")
     assert nodes.room({"cpu": 1000}, None) == 0
@@ -59,22 +77,24 @@ def test_a_node_that_says_nothing_new_makes_nobody_look_again() -> None:
 
 def test_nothing_is_kept_of_nodes_that_come_and_go() -> None:
     nodes = Nodes()
+    pods = Pods(nodes)
     for number in range(10):
         name = f"n{number}"
-        nodes.put_pod(pod("early", name))
+        pods.put(pod("early", name))
         nodes.put_node(node(name))
-        nodes.put_pod(pod("late", name))
+        pods.put(pod("late", name))
         nodes.drop_node(name)
-        nodes.drop_pod("default", "late")
-        nodes.drop_pod("default", "early")
+        pods.drop("late")
+        pods.drop("early")
     assert nodes.touched == set()
 
 
 def test_a_pod_that_changes_its_figures_counts_once() -> None:
     nodes = Nodes()
+    pods = Pods(nodes)
     nodes.put_node(node("n1"))
     for cpu in ("1", "3", "2"):
-        nodes.put_pod(pod("p", "n1", cpu))
+        pods.put(pod("p", "n1", cpu))
     assert nodes.free("n1", "cpu") == 2000
     assert nodes.free_pods("n1") == 9
 
@@ -99,6 +119,7 @@ steps = st.lists(
 @given(steps)
 def test_columns_agree_with_single_nodes_after_any_history(history: list[tuple[str, int, int]]) -> None:
     nodes = Nodes()
+    pods = Pods(nodes)
     columns = NodeColumns(nodes)
     claim = NodeClaim(node_selector={"n": "n1"})
     for what, which, value in history:
@@ -106,11 +127,11 @@ def test_columns_agree_with_single_nodes_after_any_history(history: list[tuple[s
             case "node":
                 nodes.put_node(node(f"n{which}", cpu=value))
             case "pod":
-                nodes.put_pod(pod(f"p{which}", f"n{value}"))
+                pods.put(pod(f"p{which}", f"n{value}"))
             case "drop node":
                 nodes.drop_node(f"n{which}")
             case "drop pod":
-                nodes.drop_pod("default", f"p{which}")
+                pods.drop(f"p{which}")
         for requested in ({"cpu": 1500}, {}):
             for chosen in (None, claim):
                 assert columns.room(requested, chosen) == nodes.room(requested, chosen)

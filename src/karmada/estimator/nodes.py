@@ -1,6 +1,7 @@
 """The nodes of a member with what is free on them; pods are counted as they come and go.
 
-Pods may be seen before their node: what they take is kept and counts once the node is there.
+Nothing is kept of a single pod: whoever says that one is gone or has changed knows what it was like before. Pods may be
+seen before their node: what they take is kept and counts once the node is there.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -62,8 +63,6 @@ class Nodes:
     def __init__(self) -> None:
         self._offers: dict[str, Offer] = {}
         self._usage: dict[str, _Usage] = {}
-        self._pods: dict[Hashable, tuple[str, Amounts]] = {}
-        """The node of each pod, and what it takes there."""
         self.version = 0
         """Counts changes of nodes themselves, not of their pods."""
         self.touched: set[str] = set()
@@ -91,10 +90,15 @@ class Nodes:
             self.version += 1
             self.touched.discard(name)
 
-    def put_pod(self, pod: Pod, key: Hashable | None = None) -> None:
-        """A pod is there, or has changed; `key` names it if it does not itself."""
-        which = (pod.metadata.namespace, pod.metadata.name) if key is None else key
-        self._drop_pod(which)
+    def add_pod(self, pod: Pod) -> None:
+        """A pod came."""
+        self._count(pod, 1)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """A pod that was added is gone, or no longer like this."""
+        self._count(pod, -1)
+
+    def _count(self, pod: Pod, change: int) -> None:
         node = pod.spec.node_name
         if not node or pod.status.phase in ("Succeeded", "Failed"):
             return
@@ -103,23 +107,11 @@ class Nodes:
         except QuantityError:
             needs = {}
         offer = self._offers.get(node)
-        node, needs = offer.name if offer is not None else node, _amounts(tuple(needs.items()))
-        self._pods[which] = node, needs
-        self._usage.setdefault(node, _Usage()).add(needs, 1)
+        usage = self._usage.setdefault(offer.name if offer is not None else node, _Usage())
+        usage.add(needs, change)
+        if not usage.pods:
+            del self._usage[node]
         self._touch(node)
-
-    def drop_pod(self, namespace: str, name: str) -> None:
-        """A pod is gone, or has ended."""
-        self._drop_pod((namespace, name))
-
-    def _drop_pod(self, which: Hashable) -> None:
-        node, needs = self._pods.pop(which, ("", {}))
-        if node:
-            usage = self._usage[node]
-            usage.add(needs, -1)
-            if not usage.pods:
-                del self._usage[node]
-            self._touch(node)
 
     def _touch(self, node: str) -> None:
         # Names of nodes that come and go must not gather where nobody empties this.

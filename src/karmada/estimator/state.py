@@ -124,10 +124,10 @@ class MemberState:
 
     def _pods_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
-            if change.new is None:
-                self.member.nodes.drop_pod(*change.key)
-            else:
-                self.member.nodes.put_pod(decoder(Pod).decode(change.new.body), change.key)
+            if change.old is not None:
+                self.member.nodes.remove_pod(decoder(Pod).decode(change.old.body))
+            if change.new is not None:
+                self.member.nodes.add_pod(decoder(Pod).decode(change.new.body))
 
     def _quotas_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:

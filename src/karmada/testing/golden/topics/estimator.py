@@ -19,7 +19,7 @@ def _answers(given: dict[str, Any]) -> Answers:
     for node in given.get("nodes") or ():
         member.nodes.put_node(from_tree(node, Node))
     for pod in given.get("pods") or ():
-        member.nodes.put_pod(from_tree(pod, Pod))
+        member.nodes.add_pod(from_tree(pod, Pod))
     for tree in given.get("resourceQuotas") or ():
         quota = from_tree(tree, ResourceQuota)
         member.quotas.setdefault(quota.metadata.namespace, {})[quota.metadata.name] = quota
