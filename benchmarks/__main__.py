@@ -42,6 +42,7 @@ MODULES = [
     "cli",
     "engine",
     "sharding",
+    "sizing",
 ]
 COMPARED = {"failover": "failover", "autoscaling": "autoscaling_beside", "search": "search_beside"}
 """Which of them know a reference, and where."""

@@ -88,10 +88,17 @@ async def _measure() -> list[Result]:
             async with StubProcess(Members, discovery) as stub:
                 _say(f"joining {CLUSTERS} clusters")
                 model = await prepare(made, stub)
+                joined = Plane(
+                    made.client(CONTEXT), {}, {"control": psutil.Process(made.children[0].pid)}, layout.members
+                )
+                alone = joined.memory()
                 await made.stop()
                 _say(f"they are Ready; repeating a Deployment {WORKLOADS} times")
                 await repeat_all(layout, model, stub)
-                return await _restarted(made, stub)
+                return [
+                    Result(f"fleet: control plane, memory with {CLUSTERS} clusters and one workload", alone, "MB"),
+                    *await _restarted(made, stub),
+                ]
         finally:
             await made.stop()
 

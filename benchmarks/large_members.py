@@ -235,9 +235,9 @@ async def _counted(hub: Client) -> bool:
 
 
 async def _estimating(stub: StubProcess) -> bool:
-    """Whether the pods of all members are followed twice: to be counted, and for estimates."""
-    followed: int = await stub.call("followed", "pods")
-    return followed >= 2 * CLUSTERS
+    """Whether the ReplicaSets of all members are followed, which nobody reads but estimators."""
+    followed: int = await stub.call("followed", "replicasets")
+    return followed >= CLUSTERS
 
 
 async def _divided(hub: Client, name: str) -> None:
