@@ -65,7 +65,11 @@ class DecisionStore:
         touched, self._history.touched = self._history.touched, set()
         if not touched:
             return
-        kept = [(*key, _encoded(self._history.of(key))) for key in touched]
+        kept: list[_Row] = []
+        for key in touched:
+            kept.append((*key, _encoded(self._history.of(key))))
+            # Each decision names all clusters: with a thousand of them, many at once would keep others from running.
+            await asyncio.sleep(0)
         try:
             await asyncio.to_thread(self._write, kept)
         except (sqlite3.Error, OSError) as error:
