@@ -4,6 +4,7 @@ VARINT = 0
 BYTES = 2
 """The wire type of everything that has a length: texts, messages, packed numbers."""
 _FIXED64, _FIXED32 = 1, 5
+_64_BITS = (1 << 64) - 1
 
 
 class ProtobufError(ValueError):
@@ -46,7 +47,7 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
         position += 1
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return result, position
+            return result & _64_BITS, position  # The tenth byte has room for more than a number has.
         shift += 7
 
 

@@ -155,3 +155,8 @@ def test_doubles():
     raw = struct.pack("<d", 1.5)
     maximum = bytes([9 << 3 | 1]) + raw
     assert decode(definition(maximum))["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {"maximum": 1.5}
+
+
+def test_numbers_have_64_bits_however_many_are_sent():
+    generation = varint(1 << 3) + b"\xff" * 9 + b"\x05"
+    assert decode(envelope("apps/v1", "Deployment", field(3, generation)))["status"]["observedGeneration"] == -1
