@@ -22,7 +22,7 @@ import psutil
 from tests.fuzz.registry import TARGETS, corpus
 from tests.fuzz.target import Target
 
-from karmada.machinery.process import COLLECTOR
+from karmada.machinery.process import tune_memory
 
 STALL = 0.2
 GROWTH = 50 * 1024 * 1024
@@ -111,8 +111,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    gc.set_threshold(*COLLECTOR)
-    gc.freeze()
+    tune_memory()
     reports = []
     for name, target in TARGETS.items():
         if options.target in ("all", "decoders", name):

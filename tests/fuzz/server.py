@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
 from typing import Any
 
 from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.apiserver.storage.sqlite import SqliteStorage
 from karmada.machinery.httpserver.connection import HttpConnection
 from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest
 from karmada.machinery.httpserver.server import HttpServer
@@ -121,8 +124,16 @@ def status(answer: bytes) -> int:
 
 @contextlib.asynccontextmanager
 async def serving() -> AsyncIterator[Server]:
-    """A server of its own, in memory, with one administrator."""
-    options = ApiServerOptions(static_tokens=f'{TOKEN},fuzzer,1,"system:masters"')
+    """A server of its own, with one administrator; what it stores lies on disk, as it does where it runs."""
+    with tempfile.TemporaryDirectory(prefix="karmada-fuzz-") as folder:
+        storage = SqliteStorage(Path(folder) / "state.db")
+        options = ApiServerOptions(storage, static_tokens=f'{TOKEN},fuzzer,1,"system:masters"')
+        async with _served(options) as server:
+            yield server
+
+
+@contextlib.asynccontextmanager
+async def _served(options: ApiServerOptions) -> AsyncIterator[Server]:
     async with ApiServer(options) as api:
         who = api.identity
         handler = HttpDispatcher(api.dispatcher, who.requester_of, api.api_services, api.traffic, who.acting_as)

@@ -6,6 +6,7 @@ one ends the process at once.
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import logging
 import os
@@ -25,6 +26,12 @@ COLLECTOR = (100_000, 50, 100)
 """Thresholds of the collector: caches are large and free of cycles, so looking through them often is wasted time."""
 
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""What mallopt calls them."""
+LARGE = 256 * 1024
+"""Bytes from which on a block has pages of its own, which go back to the system when it is freed."""
+
+
 class CannotRun(Exception):
     """The program cannot do its work: one sentence for people, with the remedy."""
 
@@ -40,11 +47,24 @@ def serving(host: str, port: int, flag: str) -> Iterator[None]:
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> int:
     """Run a program until it ends by itself, by a signal or by a failure; its exit code."""
-    gc.set_threshold(*COLLECTOR)
-    gc.freeze()
+    tune_memory()
     sys.setswitchinterval(SWITCH)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_supervised(main))
+
+
+def tune_memory() -> None:
+    """Set the collector and the allocator for a program that serves for weeks.
+
+    glibc puts large blocks onto its heap once it has seen one come and go, where small ones then keep them from being
+    given back: after 30,000 hostile requests 46 of 59 MB were free and the process's still.
+    """
+    gc.set_threshold(*COLLECTOR)
+    gc.freeze()
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:  # Only glibc has it.
+        mallopt(_MMAP_THRESHOLD, LARGE)
+        mallopt(_TRIM_THRESHOLD, LARGE)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
