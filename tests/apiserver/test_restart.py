@@ -10,7 +10,9 @@ from karmada.machinery import errors
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
 CONFIGMAPS = GroupVersionResource("", "v1", "configmaps")
-CRD = definition(version(selectableFields=[{"jsonPath": ".spec.color"}]))
+COLORED = {"type": "object", "properties": {"color": {"type": "string"}}}
+SCHEMA = {"type": "object", "properties": {"spec": COLORED}}
+CRD = definition(version(schema=SCHEMA, selectableFields=[{"jsonPath": ".spec.color"}]))
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ async def test_webhooks_are_asked_again_after_all_others_and_in_their_order(api,
     hooks.answers["/second"] = patching([{"op": "add", "path": "/data/x", "value": "1"}])
     await register(api, "mutating", "first", "second", "third", reinvocationPolicy="IfNeeded")
     await api.create("configmaps", configmap("a", k="v"))
-    assert [path for path, _ in hooks.asked] == ["/first", "/second", "/third", "/first"]
+    assert [path for path, _ in hooks.requests] == ["/first", "/second", "/third", "/first"]
 
 
 async def test_a_change_of_the_second_round_is_shown_to_later_webhooks_but_not_for_ever(api, hooks):
@@ -147,7 +147,7 @@ async def test_a_change_of_the_second_round_is_shown_to_later_webhooks_but_not_f
     hooks.answers["/second"] = patching([{"op": "add", "path": "/data/x", "value": "1"}])
     await register(api, "mutating", "first", "second", reinvocationPolicy="IfNeeded")
     await api.create("configmaps", configmap("a", k="v"))
-    assert [path for path, _ in hooks.asked] == ["/first", "/second", "/first", "/second"]
+    assert [path for path, _ in hooks.requests] == ["/first", "/second", "/first", "/second"]
 
 
 async def test_a_webhook_that_was_not_concerned_at_first_is_not_asked_again(api, hooks):
@@ -163,7 +163,7 @@ async def test_a_webhook_that_was_not_concerned_at_first_is_not_asked_again(api,
     body = {"metadata": {"name": "other"}, "webhooks": [other]}
     await api.transport.send(Request(Verb.CREATE, resource, body=body))
     await api.create("configmaps", configmap("a", k="v"))
-    assert [path for path, _ in hooks.asked] == ["/second"]
+    assert [path for path, _ in hooks.requests] == ["/second"]
 
 
 async def test_warnings_reach_the_caller_s_answer_only_over_http_and_never_fail(api, hooks):
