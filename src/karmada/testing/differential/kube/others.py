@@ -4,6 +4,7 @@ import copy
 from random import Random
 from typing import Any
 
+from karmada.machinery.transport import JSONObject
 from karmada.testing.differential.kube.scenarios import PARTIAL, TABLE, Step, kinds
 
 _MERGE, _JSON = "application/merge-patch+json", "application/json-patch+json"
@@ -45,11 +46,11 @@ def custom_scenario(dice: Random) -> list[Step]:
             {"name": "B", "type": "string", "jsonPath": ".spec.b", "priority": 1},
         ]
     namespaced = dice.random() < 0.7
-    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    names: JSONObject = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
     if dice.random() < 0.3:
-        names["shortNames"] = dice.choice((["th"], ["TH"], ["th", "th"]))  # type: ignore[assignment]
+        names["shortNames"] = dice.choice((["th"], ["TH"], ["th", "th"]))
     group = "g${run}.example.com"
-    crd = {
+    crd: JSONObject = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"things.{group}"},
@@ -61,7 +62,7 @@ def custom_scenario(dice: Random) -> list[Step]:
         },
     }
     if dice.random() < 0.1:
-        crd["spec"].pop(dice.choice(("scope", "names", "versions", "group")))  # type: ignore[attr-defined]
+        crd["spec"].pop(dice.choice(("scope", "names", "versions", "group")))
     collection = f"/apis/{group}/v1{'/namespaces/${ns}' if namespaced else ''}/things"
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     steps: list[Step] = [{"method": "POST", "path": f"{crds}?dryRun=All", "body": crd}]
