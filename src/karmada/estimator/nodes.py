@@ -39,6 +39,8 @@ class _Usage:
         self.pods += pods
         for name, number in needs.items():
             self.taken[name] = self.taken.get(name, 0) + pods * number
+            if not self.taken[name]:
+                del self.taken[name]  # Names that pods invent must not gather.
 
 
 class Offer(NamedTuple):

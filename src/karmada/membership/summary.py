@@ -43,6 +43,10 @@ class PodShape(NamedTuple):
     overhead: Spelled
 
 
+PodCounts = dict[PodShape, int]
+"""How many pods ask for the same: a node may have any number of pods, and one that comes or goes costs the same."""
+
+
 class _Shapes(Generic[S]):
     """How many there are of each shape, in the order in which the first of each came."""
 
@@ -67,14 +71,20 @@ class _Shapes(Generic[S]):
 class _Place:
     """A node that is there, and the pods on it."""
 
-    __slots__ = ("grade", "offered", "pods", "ready")
+    __slots__ = ("changed", "grade", "offered", "pods", "ready")
 
-    def __init__(self, offered: Spelled, ready: bool, pods: tuple[PodShape, ...]) -> None:
+    def __init__(self, offered: Spelled, ready: bool, pods: PodCounts | None) -> None:
         self.offered = offered
         self.ready = ready
         self.pods = pods
         self.grade: int | None = None
         """By the models counted last; None when something changed since."""
+        self.changed = False
+        """Whether something changed since its grade was begun to be worked out."""
+
+    def touch(self) -> None:
+        """Its grade has to be worked out again."""
+        self.grade, self.changed = None, True
 
 
 class Tally:
@@ -85,7 +95,7 @@ class Tally:
         self._offers: _Shapes[Spelled] = _Shapes()
         self._running: _Shapes[PodShape] = _Shapes()
         self._waiting: _Shapes[PodShape] = _Shapes()
-        self._elsewhere: dict[str, tuple[PodShape, ...]] = {}
+        self._elsewhere: dict[str, PodCounts] = {}
         """Pods of nodes that are not known, or not yet."""
         self._models: Sequence[ResourceModel] = ()
 
@@ -94,11 +104,11 @@ class Tally:
         offered, ready = self._offers.add(tuple(node.status.allocatable.items())), _is_ready(node)
         known = self._nodes.get(name)
         if known is None:
-            self._nodes[name] = _Place(offered, ready, self._elsewhere.pop(name, ()))
+            self._nodes[name] = _Place(offered, ready, self._elsewhere.pop(name, None))
             return
         self._offers.remove(known.offered)
         if known.offered is not offered:
-            known.grade = None
+            known.touch()
         known.offered, known.ready = offered, ready
 
     def drop_node(self, name: str) -> None:
@@ -114,7 +124,8 @@ class Tally:
         if not name:
             self._waiting.add(shape)
         elif pod.status.phase not in _FINISHED:
-            self._set_pods(name, (*self._pods(name), self._running.add(shape)))
+            shape, pods = self._running.add(shape), self._pods(name)
+            pods[shape] = pods.get(shape, 0) + 1
 
     def remove_pod(self, pod: Pod) -> None:
         """A pod that was added is gone, or no longer like this."""
@@ -124,21 +135,21 @@ class Tally:
         elif pod.status.phase not in _FINISHED:
             self._running.remove(shape)
             pods = self._pods(name)
-            position = pods.index(shape)
-            self._set_pods(name, pods[:position] + pods[position + 1 :])
+            pods[shape] -= 1
+            if not pods[shape]:
+                del pods[shape]
+            if not pods:
+                self._elsewhere.pop(name, None)
 
-    def _pods(self, node: str) -> tuple[PodShape, ...]:
+    def _pods(self, node: str) -> PodCounts:
+        """The pods of a node, about to change."""
         place = self._nodes.get(node)
-        return self._elsewhere.get(node, ()) if place is None else place.pods
-
-    def _set_pods(self, node: str, pods: tuple[PodShape, ...]) -> None:
-        place = self._nodes.get(node)
-        if place is not None:
-            place.pods, place.grade = pods, None
-        elif pods:
-            self._elsewhere[node] = pods
-        else:
-            self._elsewhere.pop(node, None)
+        if place is None:
+            return self._elsewhere.setdefault(node, {})
+        place.touch()
+        if place.pods is None:
+            place.pods = {}
+        return place.pods
 
     def counting(self, models: Sequence[ResourceModel]) -> Generator[None, None, Summary]:
         """Count nodes, amounts and, where there are models, nodes per grade; a change in between may count or not."""
@@ -150,8 +161,8 @@ class Tally:
         allocatable: Amounts = {}
         for offered, number in list(self._offers.counts.items()):
             _add(allocatable, {name: amount * number for name, amount in _quantities(offered).items()})
-        allocated = yield from _total(self._running)
-        allocating = yield from _total(self._waiting)
+        allocated = yield from _total(self._running.counts)
+        allocating = yield from _total(self._waiting.counts)
         modelings = (yield from _grading(places, models)) if models else ()
         return Summary(
             NodeSummary(total_num=len(places), ready_num=sum(place.ready for place in places)),
@@ -190,9 +201,9 @@ def _requests(containers: tuple[Container, ...]) -> tuple[Spelled, ...]:
     return tuple(tuple(container.resources.requests.items()) for container in containers)
 
 
-def _total(shapes: _Shapes[PodShape]) -> Generator[None, None, Amounts]:
+def _total(counts: PodCounts) -> Generator[None, None, Amounts]:
     total: Amounts = {}
-    for step, (shape, number) in enumerate(list(shapes.counts.items()), 1):
+    for step, (shape, number) in enumerate(list(counts.items()), 1):
         if not step % SLICE:
             yield
         _add_pod(total, shape)
@@ -230,7 +241,9 @@ def _grading(
     for place in places:
         grade = place.grade
         if grade is None:
-            grade = place.grade = _grade_of(place, floors)
+            place.changed = False
+            grade = yield from _grade_of(place, floors)
+            place.grade = None if place.changed else grade
             worked += 1
             if not worked % SLICE:
                 yield
@@ -243,11 +256,9 @@ def _grading(
     )
 
 
-def _grade_of(place: _Place, floors: Mapping[str, list[Quantity]]) -> int:
+def _grade_of(place: _Place, floors: Mapping[str, list[Quantity]]) -> Generator[None, None, int]:
     free = _quantities(place.offered)
-    used: Amounts = {}
-    for shape in place.pods:
-        _add_pod(used, shape)
+    used = yield from _total(place.pods or {})
     for name, amount in used.items():
         if name in free:
             free[name] = free[name] - amount
