@@ -22,6 +22,7 @@ import psutil
 import uvloop
 
 from benchmarks.fleet_world import join
+from benchmarks.membership import a_container
 from benchmarks.propagation import BINDINGS, DEPLOYMENTS, NAMESPACES, POLICIES
 from benchmarks.result import Result
 from benchmarks.stub_members import Discovery, Stub, StubProcess, names
@@ -118,14 +119,7 @@ def _node() -> bytes:
 
 @cache
 def _pod() -> bytes:
-    container = {
-        "name": "app",
-        "image": "registry.example/app:v1",
-        "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
-        "env": [{"name": f"NAME_{n}", "value": "value" * 4} for n in range(10)],
-        "volumeMounts": [{"name": f"volume-{n}", "mountPath": f"/data/{n}"} for n in range(4)],
-    }
-    volumes = [{"name": f"volume-{n}", "emptyDir": {}} for n in range(4)]
+    container, volumes = a_container()
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "app-%(set)s", "uid": "set-%(member)s-%(set)s"}
     metadata = {
         "name": "app-%(set)s-%(number)s",

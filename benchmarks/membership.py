@@ -24,7 +24,7 @@ from karmada.machinery.clock import REAL
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.options import Options
-from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.connections import connection_of
 from karmada.membership.join import join
 from karmada.membership.registration import Description
@@ -158,14 +158,7 @@ async def _fill(client: Client, nodes: int, pods: int) -> None:
             "status": {"allocatable": amounts, "capacity": amounts, "conditions": conditions, "images": images},
         }
         await client.encoded(GroupVersionResource("", "v1", "nodes")).create(orjson.dumps(node))
-    container = {
-        "name": "app",
-        "image": "registry.example/app:v1",
-        "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
-        "env": [{"name": f"NAME_{n}", "value": "value" * 4} for n in range(10)],
-        "volumeMounts": [{"name": f"volume-{n}", "mountPath": f"/data/{n}"} for n in range(4)],
-    }
-    volumes = [{"name": f"volume-{n}", "emptyDir": {}} for n in range(4)]
+    container, volumes = a_container()
     for number in range(pods):
         pod = {
             "apiVersion": "v1",
@@ -174,3 +167,15 @@ async def _fill(client: Client, nodes: int, pods: int) -> None:
             "spec": {"nodeName": f"node-{number % max(nodes, 1)}", "containers": [container], "volumes": volumes},
         }
         await client.encoded(GroupVersionResource("", "v1", "pods")).create(orjson.dumps(pod), "default")
+
+
+def a_container() -> tuple[JSONObject, list[JSONObject]]:
+    """A container as pods mostly have one, and the volumes of its pod."""
+    container = {
+        "name": "app",
+        "image": "registry.example/app:v1",
+        "resources": {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
+        "env": [{"name": f"NAME_{n}", "value": "value" * 4} for n in range(10)],
+        "volumeMounts": [{"name": f"volume-{n}", "mountPath": f"/data/{n}"} for n in range(4)],
+    }
+    return container, [{"name": f"volume-{n}", "emptyDir": {}} for n in range(4)]

@@ -76,12 +76,12 @@ def grant_of(noted: Mapping[str, str]) -> Grant:
 
 def noted(grant: Grant) -> dict[str, str]:
     """The annotations that say what a grant says; what is default is left out."""
-    noted_values = {
+    values = {
         annotations.ALLOWED_REGISTRATIONS: _unless(NOTHING.registrations, grant.registrations),
         annotations.ALLOWED_CLUSTERS: ",".join(grant.clusters),
         annotations.ALLOWED_CERTIFICATE_SECONDS: _unless(NOTHING.certificate_seconds, grant.certificate_seconds),
     }
-    return {key: value for key, value in noted_values.items() if value} | recorded(grant)
+    return {key: value for key, value in values.items() if value} | recorded(grant)
 
 
 def recorded(grant: Grant) -> dict[str, str]:
