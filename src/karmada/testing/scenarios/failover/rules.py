@@ -51,9 +51,18 @@ class Rules:
         lately = {place for place, when in self._incidents.healthy.items() if now - when < LAG}
         if any(app == name and member != step.server for member, app in lately):
             return None
+        if any(self._runs_well(name, member) for member in MEMBERS if member != step.server):
+            return None  # Its member came back after its kubelet last looked.
         if name in self._incidents.edited and (step.server, name) not in lately:
             return None  # The user wants it elsewhere, and it serves nobody here.
         return f"{name} was deleted in {step.server}, and no other copy of it is healthy"
+
+    def _runs_well(self, name: str, member: str) -> bool:
+        """Whether a member that can be reached has all replicas of an application ready."""
+        copy = self._world.object(DEPLOYMENTS, name, "default", member)
+        if copy is None or member in self._incidents.down:
+            return False
+        return int((copy.get("status") or {}).get("readyReplicas", 0)) >= int(copy["spec"]["replicas"])
 
     def moves_have_causes(self, step: Step) -> str | None:
         """A cluster leaves a result by a task that says why and is true, or because replicas have to be divided."""
