@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,10 +27,10 @@ def text_cache(size: int, longest: int = LONGEST) -> Callable[[Callable[[str], R
     return decorate
 
 
-def weighed_cache(most: int, weigh: Callable[P, int]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Remember the results that were last used, as long as their arguments together weigh no more than `most`.
+def weighed_cache(most: int, weigh: Callable[Concatenate[R, P], int]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Remember the results that were last used, as long as they weigh no more than `most` together.
 
-    For results whose memory grows with what they were made from; arguments are positional, and errors are not kept.
+    `weigh` is given a result and what it was made from; arguments are positional, and errors are not kept.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -46,7 +46,8 @@ def weighed_cache(most: int, weigh: Callable[P, int]) -> Callable[[Callable[P, R
                 if found is not None:
                     results.move_to_end(args)
                     return found[0]
-            made, weight = function(*args, **kwargs), weigh(*args, **kwargs)
+            made = function(*args, **kwargs)
+            weight = weigh(made, *args, **kwargs)
             if weight > most:
                 return made
             with lock:

@@ -32,3 +32,11 @@ def test_bad_patterns(pattern: str, text: str) -> None:
 def test_the_dialect_is_that_of_go() -> None:
     assert searcher("^[[:alpha:]]+\\z")("abc")
     assert not searcher("^\\d$")("٣")
+
+
+def test_programs_are_kept_by_their_weight() -> None:
+    assert compiled("^[a-z]+$") is compiled("^[a-z]+$")
+    first = compiled("a{1,1000}")
+    for number in range(100):
+        compiled(f"[^\\x00-\\x7f]{{1,{900 + number}}}")
+    assert compiled("a{1,1000}") is not first

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 )
 
 
-@weighed_cache(CHARACTERS, lambda expression: len(expression))
+@weighed_cache(CHARACTERS, lambda _, expression: len(expression))
 def untyped(expression: str) -> str:
     """The expression with constructors of objects rewritten to maps."""
     parts: list[str] = []
@@ -41,7 +41,7 @@ def untyped(expression: str) -> str:
     return "".join([*parts, expression[end:]])
 
 
-@weighed_cache(CHARACTERS, lambda expression: len(expression))
+@weighed_cache(CHARACTERS, lambda _, expression: len(expression))
 def mismatches(expression: str) -> tuple[str, ...]:
     """Constructors whose type is not named after the fields they stand in; lists and maps between do not count."""
     found: list[str] = []

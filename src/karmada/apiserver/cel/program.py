@@ -66,7 +66,11 @@ class Program:
         return value
 
 
-@weighed_cache(CHARACTERS, lambda expression, variables: len(expression) + OVERHEAD)
+def _weight(_: Program, expression: str, variables: tuple[tuple[str, str], ...]) -> int:
+    return len(expression) + OVERHEAD
+
+
+@weighed_cache(CHARACTERS, _weight)
 def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Program:
     from cel_expr_python import cel
 

@@ -55,7 +55,7 @@ def written(compiled: cel.Program, optional: bool) -> Node:
     return node.last if optional and isinstance(node, Loop) else node
 
 
-@weighed_cache(CHARACTERS, lambda expression, kind: len(expression) + OVERHEAD)
+@weighed_cache(CHARACTERS, lambda _, expression, kind: len(expression) + OVERHEAD)
 def _compares(expression: str, kind: str) -> bool:
     """Whether a rule asks for the value before."""
     if OLD not in expression:

@@ -9,23 +9,32 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from karmada.api.caching import text_cache
+from karmada.api.caching import weighed_cache
 
 _SHORT = 128
+_ROOM = 64 << 20
+_STATES = 1000
+"""Bytes that an instruction may come to cost: the states that texts lead to are kept with the program."""
 
 
 class BadExpression(ValueError):
     """An expression that cannot be used; the text says why, as Go programs print it."""
 
 
-@text_cache(1024)
+def _weight(program: Any, pattern: str) -> int:
+    return len(pattern) + _STATES * int(program.programsize)
+
+
+@weighed_cache(_ROOM, _weight)
 def compiled(pattern: str) -> Any:
     """The compiled expression, with the methods of a Python pattern."""
     re2: Any = import_module("re2")
     options = re2.Options()
     options.log_errors = False
     try:
-        return re2.compile(pattern, options)
+        program = re2.compile(pattern, options)
+        re2.purge()  # It keeps the last programs itself, whatever their size.
+        return program
     except re2.error as error:
         cause = error.args[0] if error.args else b""
         text = cause.decode(errors="replace") if isinstance(cause, bytes) else str(cause)
