@@ -22,7 +22,7 @@ import psutil
 from tests.fuzz.registry import TARGETS, corpus
 from tests.fuzz.target import Target
 
-from karmada.machinery.process import tune_memory
+from karmada.machinery.process import release_memory, tune_memory
 
 STALL = 0.2
 GROWTH = 50 * 1024 * 1024
@@ -82,6 +82,7 @@ class Report:
 
 def _memory() -> tuple[int, int]:
     gc.collect()
+    release_memory()  # As programs do every minute.
     info = psutil.Process().memory_info()
     return info.rss, info.rss - info.shared
 
