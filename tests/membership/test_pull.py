@@ -30,7 +30,8 @@ from karmada.membership import objects, token
 from karmada.membership.agent_grant import NOTHING, Grant
 from karmada.membership.agent_roles import agent_roles
 from karmada.membership.component_roles import metrics_adapter_in_members, user_of
-from karmada.membership.every_member import EveryMember
+from karmada.membership.connections import PushMembers
+from karmada.membership.every_member import EveryMember, SecretOrTunnel, by_proxy
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import DEPLOYMENTS, Registration, agent_access, register
@@ -191,7 +192,8 @@ async def test_the_metrics_adapter_reads_a_pull_cluster_through_its_tunnel_as_a_
     authority = pull.world.plane.server.identity.authority
     certificate, key = authority.issue_client(user_of("karmada-metrics-adapter"))
     identity = Identity(Material(certificate), Material(key))
-    members = EveryMember(Target(pull.endpoint, Material(pull.authority), identity=identity), _no_push, "adapter", REAL)
+    through = by_proxy(Target(pull.endpoint, Material(pull.authority), identity=identity), "adapter")
+    members = EveryMember(PushMembers(_no_secret, REAL), SecretOrTunnel(_no_secret, through), REAL)
     try:
         cluster = await pull.world.hub.of(Cluster).get("member3")
         assert members.concerns(cluster)
@@ -206,8 +208,8 @@ async def test_the_metrics_adapter_reads_a_pull_cluster_through_its_tunnel_as_a_
         await members.close()
 
 
-async def _no_push(cluster: Cluster) -> HttpTransport:
-    raise AssertionError(f"{cluster.metadata.name} is no push cluster")
+async def _no_secret(cluster: Cluster) -> HttpTransport:
+    raise AssertionError(f"{cluster.metadata.name} has no Secret")
 
 
 async def test_an_agent_that_comes_back_applies_what_changed_meanwhile(pull: Pull) -> None:

@@ -137,6 +137,13 @@ SCALING_ACTIVE = "ScalingActive"
 SCALING_LIMITED = "ScalingLimited"
 """FederatedHPA: was the wish cut to its limits?"""
 
+CLUSTERS_READ = "ClustersRead"
+"""FederatedHPA: did all ready clusters of its target answer? Set only when there is something to report."""
+REASON_CLUSTER_UNREADABLE = "ClusterNotReadable"
+"""ClustersRead=False: the message names clusters that the replicas were calculated without."""
+REASON_CLUSTERS_READ = "AllClustersRead"
+"""ClustersRead=True: what was in the way is gone."""
+
 # The operator's Karmada kind: reasons of Ready.
 REASON_PROGRESSING = "Progressing"
 """Ready=False: being installed."""

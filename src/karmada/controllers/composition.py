@@ -75,11 +75,13 @@ async def controllers(
     metrics: PipelineMetrics,
     shards: Campaign | None = None,
     beside: Callable[[Supervisor], None] = lambda _: None,
+    readable: Members | None = None,
 ) -> AsyncIterator[list[Controller[Any]]]:
     """Run the controllers on the supervisor, which is stopped at the end; those with queues to look at.
 
     With `shards` those that can be divided work on this replica's keys, and the others run while it holds the first
-    shard. `beside` starts what else cannot be divided.
+    shard. `beside` starts what else cannot be divided. `readable` are the members for controllers that only read;
+    `members` if absent.
     """
     recorder = recorders(COMPONENT)
     async with interpretation(informers, supervisor, recorder, options.gates, clock, metrics) as interpreter:
@@ -89,7 +91,7 @@ async def controllers(
         scope, concurrency = given.of(ScopeOptions).scope(), given.of(Concurrency)
         context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, concurrency, metrics)
         context = replace(context, tracer=options.tracer)
-        manager = ControllerManager(context, members, options.selection, given)
+        manager = ControllerManager(context, members, options.selection, given, readable)
         if shards is None:
             started = manager.start(supervisor)
             beside(supervisor)

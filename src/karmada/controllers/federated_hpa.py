@@ -13,7 +13,7 @@ from time import perf_counter
 
 import msgspec
 
-from karmada.api import events, label_selector
+from karmada.api import conditions, events, label_selector
 from karmada.api.autoscaling.v1alpha1 import (
     FederatedHPA,
     HorizontalPodAutoscalerBehavior,
@@ -100,7 +100,15 @@ class AutoscalerOptions:
 class FederatedHPAController:
     """Scales the targets of FederatedHPAs by their metrics."""
 
-    def __init__(self, context: Context, members: Members, templates: Templates, options: AutoscalerOptions) -> None:
+    def __init__(
+        self,
+        context: Context,
+        members: Members,
+        templates: Templates,
+        options: AutoscalerOptions,
+        readable: Members | None = None,
+    ) -> None:
+        """`readable` are all members that can be asked, also those that `members` does not take care of."""
         self._clock = context.clock
         self._options = options
         self._client = context.client
@@ -109,7 +117,7 @@ class FederatedHPAController:
         clusters: Informer[Cluster] = context.informers.of(Cluster)
         bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
         answers = Answers(context.clock, keep=options.period / 2)
-        reader = MemberReader(context.client, members, clusters, answers)
+        reader = MemberReader(context.client, members, readable or members, clusters, answers)
         self._targets = HpaTargets(context.client, templates, bindings, clusters, reader)
         self._metrics = HpaMetrics(context.client, clusters, reader, answers)
         self._room = HpaRoom(clusters, context.gates) if context.gates.enabled("RoomAwareScaling") else None
@@ -162,6 +170,7 @@ class FederatedHPAController:
             return
         observed = await self._targets.observe(target, len(self._autoscalers.all_items(key.namespace)) == 1)
         draft.note(_SUCCEEDED)
+        self._name_unread(autoscaler, observed, draft)
         draft.current_replicas = current
         if key not in self._memory:
             self._memory[key] = limits.remembered(Memory(), current, self._clock.now(), self._longest(spec.behavior))
@@ -238,6 +247,16 @@ class FederatedHPAController:
         self._warn(autoscaler, events.AMBIGUOUS_SELECTOR, text)
         draft.note(Condition(evaluation.SCALING_ACTIVE, False, events.AMBIGUOUS_SELECTOR, text))
         return False
+
+    def _name_unread(self, autoscaler: FederatedHPA, observed: Observed, draft: StatusDraft) -> None:
+        """Have a condition name the clusters whose part is not known; an event when that changes."""
+        if observed.unread:
+            text = "; ".join(f"{cluster}: {why}" for cluster, why in sorted(observed.unread.items()))
+            if draft.note(Condition(conditions.CLUSTERS_READ, False, conditions.REASON_CLUSTER_UNREADABLE, text)):
+                self._warn(autoscaler, events.CLUSTER_NOT_READABLE, text)
+        elif draft.has(conditions.CLUSTERS_READ):
+            text = "the pods of all ready clusters were read"
+            draft.note(Condition(conditions.CLUSTERS_READ, True, conditions.REASON_CLUSTERS_READ, text))
 
     def _limit(self, autoscaler: FederatedHPA, key: Key, current: int, proposed: int, draft: StatusDraft) -> int:
         spec, now = autoscaler.spec, self._clock.now()

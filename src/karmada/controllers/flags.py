@@ -10,7 +10,7 @@ from karmada.controllers.detector.scope import ScopeOptions
 from karmada.controllers.registry import CONTROLLERS
 from karmada.controllers.selection import Selection, parse_selection
 from karmada.machinery.component import component_flags
-from karmada.machinery.flags import FlagParser, add_accepted, add_leader, add_shards, checked
+from karmada.machinery.flags import FlagParser, add_accepted, add_leader, add_shards, add_truth, checked
 from karmada.machinery.options import Options, add_options, given_flags, read_options
 
 PROGRAM = "karmada-controller-manager"
@@ -44,6 +44,8 @@ def parser() -> FlagParser:
     add = made.add_argument
     add("--cluster-api-kubeconfig", default="", help="Where Cluster API runs: its clusters join by themselves.")
     add("--cluster-api-context", default="", help="Context of that kubeconfig.")
+    text = "Print what lets it read a member by the tunnel of its agent, to be applied there, and end."
+    add_truth(made, "--print-member-rights", False, text)
     add_accepted(made, ACCEPTED)
     return made
 

@@ -2,7 +2,8 @@
 
 Pods and their metrics are listed by namespace, so that autoscalers of one namespace share two requests per member; one
 that is alone in its namespace narrows them to its own pods. Scales of well-known kinds come from the informers that
-follow propagated objects anyway.
+follow propagated objects anyway; members that nobody follows here (those of agents) are asked for each scale, and no
+informer starts for them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -90,9 +91,13 @@ class _Path(NamedTuple):
 class MemberReader:
     """Reads members; every method raises `Unread` when there is no answer."""
 
-    def __init__(self, client: Client, members: Members, clusters: Informer[Cluster], answers: Answers) -> None:
+    def __init__(
+        self, client: Client, followed: Members, readable: Members, clusters: Informer[Cluster], answers: Answers
+    ) -> None:
+        """`followed` are those whose objects this process follows, `readable` those it can ask."""
         self._client = client
-        self._members = members
+        self._followed = followed
+        self._readable = readable
         self._clusters = clusters
         self._answers = answers
         self._custom: dict[str, str] = {}
@@ -101,7 +106,7 @@ class MemberReader:
     async def scale(self, cluster: str, served: ApiResource, key: Key) -> WorkloadScale | None:
         """The scale of a workload in a member; None when it is not there."""
         member = await self._member(cluster)
-        if is_known(served.type.group, served.type.resource):
+        if is_known(served.type.group, served.type.resource) and self._is_followed(cluster):
             informer = member.managed(served.type)
             if not await informer.is_loaded():
                 raise Unread(f"its {served.type.resource} cannot be loaded")
@@ -187,7 +192,11 @@ class MemberReader:
         return await self._answers.of(cluster, ("custom", path, tuple(params.items())), ask)
 
     async def _member(self, name: str) -> Member:
-        return await self._answers.member(name, self._clusters, self._members)
+        return await self._answers.member(name, self._clusters, self._readable)
+
+    def _is_followed(self, name: str) -> bool:
+        cluster = self._clusters.get(name)
+        return cluster is not None and self._followed.concerns(cluster)
 
 
 def _named(error: ApiError, what: str) -> NotFound:

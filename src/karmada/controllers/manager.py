@@ -16,11 +16,16 @@ class ControllerManager:
     """The controllers of one process."""
 
     def __init__(
-        self, context: Context, members: Members, selection: Selection | None = None, options: Options | None = None
+        self,
+        context: Context,
+        members: Members,
+        selection: Selection | None = None,
+        options: Options | None = None,
+        readable: Members | None = None,
     ) -> None:
         self._gates = context.gates
         self._selection = selection or Selection()
-        self._shared = Shared(context, members, self._selection, options or Options())
+        self._shared = Shared(context, members, self._selection, options or Options(), readable)
 
     def start(self, supervisor: Supervisor) -> list[Controller[Any]]:
         """Start every wanted controller, each restarted on its own when it dies; returns those with work queues."""

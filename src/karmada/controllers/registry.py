@@ -64,9 +64,18 @@ Part = Controller[Any] | Callable[[], Awaitable[None]]
 class Shared:
     """What factories make controllers of: the context, the members, and parts that several controllers share."""
 
-    def __init__(self, context: Context, members: Members, selection: Selection, options: Options) -> None:
+    def __init__(
+        self,
+        context: Context,
+        members: Members,
+        selection: Selection,
+        options: Options,
+        readable: Members | None = None,
+    ) -> None:
         self.context = context
         self.members = members
+        self.readable = readable or members
+        """The members for controllers that only read."""
         self.selection = selection
         self.options = options
         self.ownership: Ownership | None = None
@@ -189,7 +198,7 @@ def _cron_autoscaler(shared: Shared) -> Iterable[tuple[str, Part]]:
 
 def _federated_hpa(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(AutoscalerOptions)
-    hpa = FederatedHPAController(shared.context, shared.members, shared.templates, options)
+    hpa = FederatedHPAController(shared.context, shared.members, shared.templates, options, shared.readable)
     yield "federatedHorizontalPodAutoscaler", hpa.controller
 
 

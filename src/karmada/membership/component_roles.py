@@ -70,6 +70,24 @@ def gateway_in_members() -> list[JSONObject]:
     return [objects.cluster_role(user, rules, {}), objects.cluster_role_binding(user, objects.user_subject(user), {})]
 
 
+def controller_manager_in_members() -> list[JSONObject]:
+    """What lets FederatedHPAs count the pods of a member in Pull mode through its agent's tunnel; applied by its owner.
+
+    Nothing is written there: the agent does that.
+    """
+    user = user_of("karmada-controller-manager")
+    rules = [
+        _rule("", ["pods"], ("list",)),
+        _rule("metrics.k8s.io", ["pods"], ("list",)),
+        _rule("custom.metrics.k8s.io", ["*"], ("get",)),
+        # Whatever kind a FederatedHPA scales.
+        _rule("*", ["*/scale"], ("get",)),
+        # Whether it is the cluster that joined.
+        _rule("", ["namespaces"], ("get",), ["kube-system"]),
+    ]
+    return [objects.cluster_role(user, rules, {}), objects.cluster_role_binding(user, objects.user_subject(user), {})]
+
+
 def metrics_adapter_in_members() -> list[JSONObject]:
     """What lets the metrics adapter read a member in Pull mode through its agent's tunnel; applied by its owner."""
     user = user_of("karmada-metrics-adapter")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from karmada.api import yaml
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.groupserver import GroupServer
 from karmada.apiserver.groupserver.flags import add_serving
 from karmada.apiserver.groupserver.trust import serving_of, trust_of
@@ -21,7 +22,8 @@ from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 from karmada.membership.access import SecretAccess
 from karmada.membership.component_roles import metrics_adapter_in_members
-from karmada.membership.every_member import EveryMember
+from karmada.membership.connections import PushMembers
+from karmada.membership.every_member import EveryMember, SecretOrTunnel, by_proxy
 from karmada.metrics_adapter.api import COMPONENT, MetricsApi
 
 log = logging.getLogger(__name__)
@@ -46,10 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         serving = serving_of(flags)
         folder = flags.cert_dir if serving is None else None
         api = MetricsApi()
-        members = EveryMember(target, SecretAccess(hub, agent=COMPONENT), COMPONENT, REAL)
+        secrets = SecretAccess(hub, agent=COMPONENT)
+        push = PushMembers(secrets, REAL)
+        members = EveryMember(push, SecretOrTunnel(secrets, by_proxy(target, COMPONENT)), REAL)
         try:
             async with GroupServer([api.local], hub, trust, name=COMPONENT, folder=folder, serving=serving) as server:
-                api.connect(InformerFactory(hub, server.supervisor), members)
+                informers = InformerFactory(hub, server.supervisor)
+                members.forget_left(informers.of(Cluster))
+                api.connect(informers, members)
                 server.supervisor.start("history", api.sampler.run)
                 port = await server.listen(flags.bind_address or "0.0.0.0", int(flags.secure_port or 443))
                 gc.collect()
@@ -59,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             await api.close()
             await members.close()
+            await push.close()
             await hub.close()
 
     return run(serve)

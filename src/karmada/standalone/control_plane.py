@@ -52,6 +52,7 @@ from karmada.membership.agent_roles import agent_objects
 from karmada.membership.component_roles import user_of
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.credentials import ensure
+from karmada.membership.every_member import EveryMember, SecretOrTunnel
 from karmada.membership.resource_counts import COUNTED
 from karmada.metrics_adapter import api as metrics_adapter
 from karmada.metrics_adapter.api import MetricsApi
@@ -185,8 +186,11 @@ class ControlPlane:
             options.clock,
             ESTIMATED if self._estimating else COUNTED,
         )
-        self._search_secrets = SecretAccess(self.component(SEARCH), agent=SEARCH, clock=options.clock)
-        self._searched = PushMembers(open_member or self._open_searched, options.clock)
+        self._searched = PushMembers(open_member or self._reach_as(SEARCH), options.clock)
+        self._autoscaled, self._measured = (
+            EveryMember(self.members, open_member or self._reach_as(name), options.clock)
+            for name in (MANAGER, metrics_adapter.COMPONENT)
+        )
         self.agents: dict[str, Supervisor] = {}
         """What runs for each cluster whose agent is in this process."""
         self._lookup.client = self.component(WEBHOOK)
@@ -206,7 +210,8 @@ class ControlPlane:
         await install(self.client)
         await self._stack.enter_async_context(self.supervisor)
         self._stack.push_async_callback(self.members.close)
-        self._stack.push_async_callback(self._searched.close)
+        for members in (self._searched, self._autoscaled, self._measured):
+            self._stack.push_async_callback(members.close)
         if self.options.spans is not None:
             self._stack.push_async_callback(self.options.spans.close)
             self.supervisor.start("spans", self.options.spans.run)
@@ -227,6 +232,7 @@ class ControlPlane:
     async def _start_controllers(self) -> None:
         options = self.options
         chosen = ControllerOptions(options.gates, options.selection, options.options, self._tracer(MANAGER))
+        self._autoscaled.forget_left(self._informers.of(Cluster))
         started = await self._stack.enter_async_context(
             controllers(
                 self.component(MANAGER),
@@ -237,6 +243,7 @@ class ControlPlane:
                 chosen,
                 options.clock,
                 self.metrics,
+                readable=self._autoscaled,
             )
         )
         machinery = MachineryCollector(self._informers)
@@ -279,7 +286,8 @@ class ControlPlane:
     async def _start_metrics_adapter(self) -> None:
         if self.adapter is None:
             return
-        self.adapter.connect(self._sharing(self.component(metrics_adapter.COMPONENT)), self.members)
+        self._measured.forget_left(self._informers.of(Cluster))
+        self.adapter.connect(self._sharing(self.component(metrics_adapter.COMPONENT)), self._measured)
         self.supervisor.start("usage history", self.adapter.sampler.run)
         self._stack.push_async_callback(self.adapter.close)
 
@@ -305,12 +313,17 @@ class ControlPlane:
         page = configuration.ConfigurationPage(options.gates, flags, self._idle, options.read_only)
         self.server.pages.own[configuration.ROOT] = page
 
-    async def _open_searched(self, cluster: Cluster) -> Transport:
-        """How search reaches a member: by its Secret, or by its tunnel where it has none, as a user like any other."""
-        if cluster.spec.secret_ref is not None:
-            return await self._search_secrets(cluster)
-        user = component_user(SEARCH)
-        return ForwardedTransport(lambda request, path: self.clusters.forward(cluster, request, path, user), SEARCH)
+    def _reach_as(self, component: str) -> SecretOrTunnel:
+        """How a component that only reads reaches members as itself, by their tunnels a user like any other."""
+        user = component_user(component)
+
+        def through(cluster: Cluster) -> Transport:
+            return ForwardedTransport(
+                lambda request, path: self.clusters.forward(cluster, request, path, user), component
+            )
+
+        by_secret = SecretAccess(self.component(component), agent=component, clock=self.options.clock)
+        return SecretOrTunnel(by_secret, through)
 
     async def loaded(self) -> None:
         """Wait until everything that was there at the start is known: from then on changes are served at once."""

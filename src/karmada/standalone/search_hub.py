@@ -21,10 +21,8 @@ from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.head import request_target
 from karmada.machinery.http.target import Target
 from karmada.machinery.http.tls import TLSSettings
-from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.os_errors import spelled
-from karmada.machinery.transport import Transport
 from karmada.membership.access import SecretAccess
 from karmada.membership.dialing import dial
 from karmada.membership.members import MemberUnavailable
@@ -33,25 +31,6 @@ from karmada.membership.tunnel.tunnels import Tunnels
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 _PUBLIC = ("/api", "/apis", "/openapi", "/version")
 _HUB = Cluster(metadata=ObjectMeta(name="of the control plane"))
-
-
-class SearchMembers:
-    """Opens transports to members: by their Secret where they have one, else by `clusters/proxy` and its tunnels.
-
-    There karmada-search is a user of the member as any other, with the rights that the member's owner gave it.
-    """
-
-    def __init__(self, hub: Client, target: Target, agent: str) -> None:
-        self._secrets = SecretAccess(hub, agent=agent)
-        self._target = target
-        self._agent = agent
-
-    async def __call__(self, cluster: Cluster) -> Transport:
-        """A transport to a member."""
-        if cluster.spec.secret_ref is not None:
-            return await self._secrets(cluster)
-        server = f"{self._target.server}{CLUSTERS}/{cluster.metadata.name}/proxy"
-        return HttpTransport(self._target._replace(server=server), agent=self._agent)
 
 
 class PassedOn:

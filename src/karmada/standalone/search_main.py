@@ -20,11 +20,13 @@ from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
+from karmada.membership.access import SecretAccess
 from karmada.membership.component_roles import search_in_members
 from karmada.membership.connections import PushMembers
+from karmada.membership.every_member import SecretOrTunnel, by_proxy
 from karmada.search.api import SearchApi, Surroundings
 from karmada.search.controller import COMPONENT
-from karmada.standalone.search_hub import PassedOn, SearchMembers
+from karmada.standalone.search_hub import PassedOn
 
 log = logging.getLogger(__name__)
 _ACCEPTED = ("disable-proxy", "disable-search")
@@ -50,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         serving = serving_of(flags)
         folder = flags.cert_dir if serving is None else None
         api = SearchApi(REAL, flags.cache_file)
-        members = PushMembers(SearchMembers(hub, target, COMPONENT), REAL)
+        members = PushMembers(SecretOrTunnel(SecretAccess(hub, agent=COMPONENT), by_proxy(target, COMPONENT)), REAL)
         passed_on = PassedOn(hub, target)
         try:
             async with GroupServer(

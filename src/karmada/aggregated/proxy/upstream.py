@@ -64,7 +64,10 @@ class Upstreams:
     async def _dial(self, cluster: Cluster) -> Upstream:
         name, spec = cluster.metadata.name, cluster.spec
         if spec.impersonator_secret_ref is None:
-            raise MemberUnavailable(f"the impersonatorSecretRef of cluster {name} is nil")
+            text = f"the impersonatorSecretRef of cluster {name} is nil"
+            if spec.sync_mode == "Pull":
+                text += ": its agent reports no credentials (--report-secrets) and has no tunnel open (--enable-tunnel)"
+            raise MemberUnavailable(text)
         secret = await self._secrets.content(name, spec.impersonator_secret_ref)
         if not secret.get("token"):
             raise MemberUnavailable(f"the impersonator secret of cluster {name} has no token")

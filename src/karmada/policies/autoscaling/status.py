@@ -23,8 +23,12 @@ class StatusDraft:
         self.last_scale_time = status.last_scale_time
         self._observed_generation = status.observed_generation
 
-    def note(self, condition: Condition) -> None:
-        """Set a condition in its place; its time moves only with its status."""
+    def has(self, type_: str) -> bool:
+        """Whether there is a condition of a type."""
+        return any(one.type == type_ for one in self._conditions)
+
+    def note(self, condition: Condition) -> bool:
+        """Set a condition in its place; its time moves only with its status. Whether that changed."""
         word = str(condition.status)
         known = {one.type: one for one in self._conditions}
         before = known.get(condition.type)
@@ -37,6 +41,7 @@ class StatusDraft:
             message=condition.message[:LONGEST_MESSAGE],
         )
         self._conditions = tuple(known.values())
+        return moved
 
     def scaled(self, replicas: int) -> None:
         """The target was scaled to that many replicas."""
