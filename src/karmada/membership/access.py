@@ -25,6 +25,10 @@ REREAD_PAUSE = 5.0
 """At least this long between two readings because of failures."""
 
 
+class NoAddress(MemberUnavailable):
+    """There are credentials of a member, and nothing says where it is."""
+
+
 class SecretAccess:
     """An `OpenTransport` on the Secrets of a control plane."""
 
@@ -71,7 +75,7 @@ def target_of(cluster: Cluster, data: dict[str, bytes]) -> Target:
         base = _from_token(name, where, data, spec.insecure_skip_tls_verification)
     server = spec.api_endpoint or base.server
     if not server:
-        raise MemberUnavailable(f"the api endpoint of cluster {name} is empty")
+        raise NoAddress(f"the api endpoint of cluster {name} is empty")
     return base._replace(
         server=server.rstrip("/"),
         insecure=base.insecure or spec.insecure_skip_tls_verification,

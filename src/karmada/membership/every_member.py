@@ -1,11 +1,13 @@
 """Members of either mode for components that only read: by the Secret of the Cluster, else by the cluster proxy.
 
-A pull cluster has a Secret if its agent reported one (`--report-secrets KubeCredentials`). Otherwise the control
-plane's proxy goes through the tunnel of the agent (`--enable-tunnel`), and the component is a user of its own in the
-member: the owner of the cluster says what that user may read. Nothing is opened before somebody asks for a member.
+A pull cluster has a Secret if its agent reported one (`--report-secrets KubeCredentials`), and an address if its token
+allowed the agent to give one. Otherwise the control plane's proxy goes through the tunnel of the agent
+(`--enable-tunnel`), and the component is a user of its own in the member: the owner of the cluster says what that user
+may read. Nothing is opened before somebody asks for a member.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -15,6 +17,7 @@ from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import Transport
+from karmada.membership.access import NoAddress
 from karmada.membership.connections import OpenTransport, PushMembers
 from karmada.membership.members import Member, Members
 
@@ -42,7 +45,8 @@ class SecretOrTunnel:
     async def __call__(self, cluster: Cluster) -> Transport:
         """A transport to a member. Whether there is a tunnel shows when something is asked."""
         if cluster.spec.secret_ref is not None:
-            return await self._by_secret(cluster)
+            with contextlib.suppress(NoAddress):
+                return await self._by_secret(cluster)
         return self._through(cluster)
 
 

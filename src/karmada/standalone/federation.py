@@ -24,7 +24,11 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import token
 from karmada.membership.agent_grant import EVERYTHING
 from karmada.membership.certificate import YEAR
-from karmada.membership.component_roles import gateway_in_members
+from karmada.membership.component_roles import (
+    controller_manager_in_members,
+    gateway_in_members,
+    metrics_adapter_in_members,
+)
 from karmada.membership.credentials import ensure
 from karmada.membership.join import describe, join
 from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
@@ -189,6 +193,8 @@ class Federation:
     async def _start_agent(self, hub: Client, name: str, facts: dict[str, Any]) -> None:
         """Run the agent of a member, as an operator would beside it: with an agent's own certificate."""
         layout = self.options.layout
+        # Through the tunnel the control plane's components are users of the member: FederatedHPAs, `kubectl top`.
+        await self._admit(name, [*controller_manager_in_members(), *metrics_adapter_in_members()])
         access = await self._agent_access(hub, name)
         labels = {"provider": facts.get("provider"), "region": facts.get("region")}
         labels["zones"] = ",".join(facts.get("zones") or ())
@@ -219,7 +225,7 @@ class Federation:
     async def _start_gateway(self, wanted: int) -> None:
         """Give the gateway its rights in members and run it, as a process and a user of its own."""
         self.progress("starting the gateway")
-        await asyncio.gather(*(self._admit_gateway(name) for name in self._members))
+        await asyncio.gather(*(self._admit(name, gateway_in_members()) for name in self._members))
         layout = self.options.layout
         child = Child(
             "gateway",
@@ -241,11 +247,13 @@ class Federation:
         layout.gateway.write_text(f"{self.gateway}\n")
         layout.gateway_metrics.write_text(f"127.0.0.1:{ready['metrics']}\n")
 
-    async def _admit_gateway(self, member: str) -> None:
+    async def _admit(self, member: str, rights: Sequence[JSONObject]) -> None:
+        """Give components of the control plane roles in a member, as its owner would."""
         client = self.client(member)
+        kinds = {"ClusterRole": CLUSTER_ROLES, "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS}
         try:
-            for type_, tree in zip((CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS), gateway_in_members(), strict=True):
-                await ensure(client, type_, tree)
+            for tree in rights:
+                await ensure(client, kinds[tree["kind"]], tree)
         finally:
             await client.close()
 
