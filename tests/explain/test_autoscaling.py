@@ -44,6 +44,17 @@ def test_every_metric_is_shown_with_its_ratio_and_proposal() -> None:
     assert result.data == {"current": 4, "desired": 8}
 
 
+def test_clusters_that_were_not_read_are_named_and_break_nothing() -> None:
+    unread = ("ClustersRead", "False", "ClusterNotReadable", "member3: its agent has no tunnel open")
+    target, *others = links([CPU], [], ABLE, ACTIVE, WITHIN, unread)
+    assert target.warnings == [
+        "clusters that do not count because they cannot be read: member3: its agent has no tunnel open"
+    ]
+    assert first_broken([target, *others]) is None
+    target, *_ = links([CPU], [], ABLE, ACTIVE, WITHIN, ("ClustersRead", "True", "AllClustersRead", "all were read"))
+    assert target.warnings == []
+
+
 def test_a_metric_without_a_value_ends_the_chain_with_a_remedy() -> None:
     failed = ("ScalingActive", "False", "FailedGetPodsMetric", "no answer")
     found = links([CPU, RATE], [], ABLE, failed)

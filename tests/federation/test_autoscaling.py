@@ -6,6 +6,7 @@ from collections import Counter
 import msgspec
 from tests.federation.closed_loop import AUTOSCALER, DEPLOYMENT, POLICY, in_virtual_time, under_load
 
+from karmada.machinery.errors import Unavailable
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Verb
 from karmada.simulator.spec import FleetSpec, numbered
@@ -50,6 +51,32 @@ def test_a_member_that_hangs_costs_its_own_pods_only():
             assert await replicas(federation) == 6
 
     in_virtual_time(scenario)
+
+
+def test_a_member_that_is_not_read_is_named_until_it_is():
+    async def scenario(federation, clock):
+        await deployed(federation, clock)
+        assert "ClustersRead" not in {c["type"] for c in (await status(federation))["conditions"]}
+        rejecting.add("member2")
+        await clock.sleep(30)
+        found = await condition(federation, "ClustersRead")
+        assert (found["status"], found["reason"]) == ("False", "ClusterNotReadable")
+        assert found["message"] == "member2: not now"
+        await clock.sleep(60)
+        named = [event for event in await events(federation) if event["reason"] == "ClusterNotReadable"]
+        assert [(event["message"], event.get("count")) for event in named] == [("member2: not now", 1)]
+        rejecting.clear()
+        await clock.sleep(30)
+        found = await condition(federation, "ClustersRead")
+        assert (found["status"], found["reason"]) == ("True", "AllClustersRead")
+
+    rejecting = set()
+
+    def refuse(name, request):
+        if name in rejecting and request.resource.resource == "pods" and request.namespace:
+            raise Unavailable("not now")
+
+    in_virtual_time(scenario, on_request=refuse)
 
 
 def test_what_is_not_known_removes_nothing():

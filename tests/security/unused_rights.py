@@ -31,7 +31,7 @@ REASONS: dict[str, str] = {
         f"{AGGREGATED} list {kind}.rbac.authorization.k8s.io": FIRST_LIST
         for kind in ("clusterrolebindings", "clusterroles", "rolebindings", "roles")
     },
-    f"{METRICS_ADAPTER} get secrets": "the program reaches members by them; `karmada up` shares connections",
+    f"{METRICS_ADAPTER} get secrets": "a cluster's Secrets may be in any namespace (`join --cluster-namespace`)",
     **{
         f"{METRICS_ADAPTER} {verb} {kind}.rbac.authorization.k8s.io": "the program decides from roles who may ask"
         for verb in ("list", "watch")

@@ -1,7 +1,8 @@
 """How the control plane reaches a push cluster: its Cluster and Secret made into a transport.
 
-The Secret holds `token` and `caBundle`, or a `kubeconfig`; `spec.apiEndpoint` wins over the kubeconfig's server. It is
-read again when the member refuses the credentials or cannot be reached, so they may be rotated in place. What is wrong
+The Secret holds `token` and `caBundle`, or a `kubeconfig`; `spec.apiEndpoint` wins over the kubeconfig's server. Of a
+pull cluster its agent writes the Secret: where the control plane connects to is said by the Cluster alone. It is read
+again when the member refuses the credentials or cannot be reached, so they may be rotated in place. What is wrong
 with either is said as `MemberUnavailable`, never with a secret in it.
 """
 
@@ -73,6 +74,9 @@ def target_of(cluster: Cluster, data: dict[str, bytes]) -> Target:
         base = _from_kubeconfig(where, data["kubeconfig"])
     else:
         base = _from_token(name, where, data, spec.insecure_skip_tls_verification)
+    if spec.sync_mode == "Pull":
+        # An agent may not choose the address unless its token allows it, and it may write its Secret at any time.
+        base = base._replace(server="", proxy="", proxy_headers=())
     server = spec.api_endpoint or base.server
     if not server:
         raise NoAddress(f"the api endpoint of cluster {name} is empty")

@@ -57,7 +57,7 @@ def explain(autoscaler: FederatedHPA) -> list[Link]:
 
 def _links(autoscaler: FederatedHPA, status: FederatedHPAStatus) -> Iterator[Link]:
     found = {condition.type: condition for condition in status.conditions}
-    yield _target(autoscaler, found.get(conditions.ABLE_TO_SCALE))
+    yield _target(autoscaler, found.get(conditions.ABLE_TO_SCALE), found.get(conditions.CLUSTERS_READ))
     yield _metrics(autoscaler, status, found.get(conditions.SCALING_ACTIVE))
     yield _limits(autoscaler, found)
     text = f"{counted(status.desired_replicas, 'replica')} wanted, {status.current_replicas} asked for before"
@@ -66,12 +66,19 @@ def _links(autoscaler: FederatedHPA, status: FederatedHPAStatus) -> Iterator[Lin
     yield Link("result", text, details=when, data=data)
 
 
-def _target(autoscaler: FederatedHPA, able: HorizontalPodAutoscalerCondition | None) -> Link:
+def _target(
+    autoscaler: FederatedHPA,
+    able: HorizontalPodAutoscalerCondition | None,
+    read: HorizontalPodAutoscalerCondition | None,
+) -> Link:
     reference = autoscaler.spec.scale_target_ref
     what = f"{reference.kind} {reference.name}"
     if able is not None and able.status == "False":
         return _broken("target", f"{what} cannot be scaled", able)
-    return Link("target", f"{what} can be scaled")
+    link = Link("target", f"{what} can be scaled")
+    if read is not None and read.status == "False":
+        link.warnings.append(f"clusters that do not count because they cannot be read: {read.message}")
+    return link
 
 
 def _metrics(
