@@ -4,14 +4,17 @@ from dataclasses import fields
 
 import pytest
 
+from karmada.api import yaml
 from karmada.api.feature_gates import DEFAULTS
 from karmada.controllers.cluster_monitor import MonitorOptions
 from karmada.controllers.context import Concurrency
 from karmada.controllers.flags import NAMES, options_of, parser, without_effect
 from karmada.controllers.idle_kinds import ACTING, BESIDE, NOBODY, idle_kinds
+from karmada.controllers.main import main
 from karmada.controllers.quota_enforcement import QuotaOptions
 from karmada.controllers.registry import CONTROLLERS
 from karmada.controllers.selection import Selection
+from karmada.membership.component_roles import controller_manager_in_members
 from karmada.standalone.control_plane_main import parser as embedded_parser
 
 KINDS = {
@@ -23,6 +26,13 @@ KINDS = {
     "clusters": ["cluster"],
     "namespaces": ["namespace"],
 }
+
+
+def test_the_rights_for_members_behind_tunnels_are_printed_without_a_control_plane(capsys):
+    assert main(["--print-member-rights"]) == 0
+    assert list(yaml.load_all(capsys.readouterr().out)) == controller_manager_in_members()
+    verbs = {verb for rule in controller_manager_in_members()[0]["rules"] for verb in rule["verbs"]}
+    assert verbs == {"get", "list"}
 
 
 def test_every_flag_for_workers_counts():
