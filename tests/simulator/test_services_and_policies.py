@@ -277,6 +277,21 @@ def test_an_autoscaler_follows_what_pods_use(act):
     act(scene)
 
 
+@pytest.mark.parametrize(("replicas", "within"), [(2, 3), (9, 6)])
+def test_an_autoscaler_keeps_its_limits_while_no_pod_can_be_measured(act, replicas, within):
+    async def scene(actor):
+        actor.member.behaviour.ready_seconds = 3600
+        await actor.create(DEPLOYMENTS, deployment(replicas=replicas))
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+        spec = {"scaleTargetRef": target, "minReplicas": 3, "maxReplicas": 6}
+        await actor.create(AUTOSCALERS, named("HorizontalPodAutoscaler", "web", "autoscaling/v2", spec=spec))
+        await actor.clock.sleep(20)
+        assert (await actor.get(DEPLOYMENTS, "web"))["spec"]["replicas"] == within
+        assert (await actor.status(AUTOSCALERS, "web"))["desiredReplicas"] == within
+
+    act(scene)
+
+
 def test_metrics_show_what_pods_and_nodes_use(act):
     async def scene(actor):
         await actor.create(DEPLOYMENTS, deployment(replicas=1))

@@ -22,6 +22,7 @@ COMPONENT = "horizontal-pod-autoscaler"
 PERIOD = 15.0
 TOLERANCE = 0.1
 STABLE = 300
+_READY = ("AbleToScale", "True", "ReadyForNewScale", "recommended size matches current size")
 
 
 class Unmeasurable(Exception):
@@ -58,6 +59,14 @@ class AutoscalerController:
             for pod in self._context.pods.values(key.namespace)
             if pod.is_active and selector.matches(pod.metadata.labels or {})
         ]
+        outside, limited = bounded(scaler, current)
+        if current and outside != current:
+            # Nothing has to be measured for that.
+            bound = "below Spec.MinReplicas" if outside > current else "above Spec.MaxReplicas"
+            await self._rescale(scaler, scale, where, outside, f"Current number of replicas {bound}")
+            status = {"currentReplicas": current, "desiredReplicas": outside, "lastScaleTime": self._context.now()}
+            await self._report(scaler, status, [_READY, ("ScalingLimited", *limited)])
+            return RequeueAfter(PERIOD)
         try:
             measured, wanted = self._measure(scaler, pods, current)
         except Unmeasurable as error:
@@ -75,19 +84,8 @@ class AutoscalerController:
         wanted, limited = bounded(scaler, wanted)
         wanted = self._stabilised(key, scaler, current, wanted)
         if wanted != current and current:
-            await self._context.client.transport.send(
-                Request(
-                    Verb.UPDATE,
-                    where,
-                    key.namespace,
-                    target["name"],
-                    "scale",
-                    {},
-                    scale | {"spec": {"replicas": wanted}},
-                )
-            )
-            text = f"New size: {wanted}; reason: resource utilization {'above' if wanted > current else 'below'} target"
-            self._context.event(COMPONENT, scaler, "Normal", "SuccessfulRescale", text)
+            reason = f"resource utilization {'above' if wanted > current else 'below'} target"
+            await self._rescale(scaler, scale, where, wanted, reason)
         status = {"currentReplicas": current, "desiredReplicas": wanted, "currentMetrics": measured}
         if wanted != current:
             status["lastScaleTime"] = self._context.now()
@@ -95,7 +93,7 @@ class AutoscalerController:
             scaler,
             status,
             [
-                ("AbleToScale", "True", "ReadyForNewScale", "recommended size matches current size"),
+                _READY,
                 (
                     "ScalingActive",
                     "True",
@@ -106,6 +104,17 @@ class AutoscalerController:
             ],
         )
         return RequeueAfter(PERIOD)
+
+    async def _rescale(
+        self, scaler: JSONObject, scale: JSONObject, where: GroupVersionResource, wanted: int, reason: str
+    ) -> None:
+        metadata = scaler["metadata"]
+        name, body = scaler["spec"]["scaleTargetRef"]["name"], scale | {"spec": {"replicas": wanted}}
+        await self._context.client.transport.send(
+            Request(Verb.UPDATE, where, metadata["namespace"], name, "scale", {}, body)
+        )
+        text = f"New size: {wanted}; reason: {reason}"
+        self._context.event(COMPONENT, scaler, "Normal", "SuccessfulRescale", text)
 
     async def _scale(self, target: JSONObject, namespace: str) -> tuple[JSONObject, GroupVersionResource]:
         where = (await self._context.client.mapper.of_kind(target["apiVersion"], target["kind"])).type
