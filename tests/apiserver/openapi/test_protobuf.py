@@ -70,3 +70,12 @@ def test_operations_name_their_kinds() -> None:
     (patch,) = all_of(paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"], 8)
     (kind,) = all_of(named(patch, 13)["x-kubernetes-group-version-kind"], 2)
     assert json.loads(kind) == {"group": "apps", "kind": "Deployment", "version": "v1"}
+
+
+def test_responses_are_described() -> None:
+    packed = OpenAPI(builtin_types, lambda: 0).get("/openapi/v2", as_protobuf=True)
+    assert packed is not None
+    version = named(all_of(packed, 8)[0], 2)["/version/"]
+    answers = named(all_of(all_of(version, 2)[0], 9)[0], 1)
+    said = {code: all_of(all_of(answer, 1)[0], 1) for code, answer in answers.items()}
+    assert said == {"200": [b"OK"], "401": [b"Unauthorized"]}

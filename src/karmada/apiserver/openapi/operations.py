@@ -4,6 +4,7 @@ An `Operation` has all its parameters; documents lift those that all operations 
 """
 
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from typing import NamedTuple
 
 from karmada.apiserver.builtin.catalog import definition_name, is_builtin_group
@@ -227,3 +228,8 @@ def _connects(
         Operation(method, f"connect{prefix}{method.title()}{rest}{title}", "connect", gvk, parameters, returns=returns)
         for method in methods
     ]
+
+
+def description(code: str) -> str:
+    """What a response of this status is; API servers that merge documents refuse one without it."""
+    return HTTPStatus(int(code)).phrase

@@ -176,7 +176,8 @@ def _operation(operation: JSONObject) -> bytes:
 
 
 def _response(answer: JSONObject) -> bytes:
-    return _message(2, _message(1, _schema(answer["schema"]))) if "schema" in answer else b""
+    schema = _message(2, _message(1, _schema(answer["schema"]))) if "schema" in answer else b""
+    return _text(1, answer["description"]) + schema
 
 
 def _api_key(key: JSONObject) -> bytes:

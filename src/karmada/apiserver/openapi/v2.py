@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from karmada.apiserver.discovery.documents import by_version
-from karmada.apiserver.openapi.operations import META, Operation, Paths, root, tag, version_paths, words
+from karmada.apiserver.openapi.operations import META, Operation, Paths, description, root, tag, version_paths, words
 from karmada.apiserver.resources import ResourceType
 
 JSONObject = dict[str, Any]
@@ -130,7 +130,7 @@ def _operation(operation: Operation, left: list[str], tags: list[str]) -> JSONOb
     if parameters:
         result["parameters"] = parameters
     result["responses"] = {
-        code: {} if code == "401" else {"schema": {"$ref": REF + name} if name else {"type": "string"}}
+        code: {"description": description(code)} | ({} if code == "401" else {"schema": _answer(name)})
         for code, name in operation.returns
     }
     if operation.kind is not None:
@@ -138,6 +138,10 @@ def _operation(operation: Operation, left: list[str], tags: list[str]) -> JSONOb
         result["x-kubernetes-action"] = operation.action
         result["x-kubernetes-group-version-kind"] = {"group": group, "kind": kind, "version": version}
     return result
+
+
+def _answer(name: str) -> JSONObject:
+    return {"$ref": REF + name} if name else {"type": "string"}
 
 
 def path_items(paths: Paths, tags: list[str]) -> JSONObject:

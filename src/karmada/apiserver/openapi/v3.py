@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from karmada.apiserver.openapi.descriptions import Descriptions
-from karmada.apiserver.openapi.operations import META, Operation, Paths
+from karmada.apiserver.openapi.operations import META, Operation, Paths, description
 from karmada.apiserver.openapi.v2 import parameter_type, split_parameters
 from karmada.apiserver.schema import definitions
 
@@ -61,7 +61,10 @@ def _operation(operation: Operation, left: list[str], tags: list[str]) -> JSONOb
         media = ("application/json",)
     if operation.id.endswith("PodLog"):
         media = (*_JSON, "text/plain")
-    result["responses"] = {code: {} if code == "401" else _content(name, media) for code, name in operation.returns}
+    result["responses"] = {
+        code: {"description": description(code)} | ({} if code == "401" else _content(name, media))
+        for code, name in operation.returns
+    }
     if operation.kind is not None:
         group, version, kind = operation.kind
         result["x-kubernetes-action"] = operation.action
