@@ -49,9 +49,8 @@ def crd_status(crd: JSONObject, taken: Names, now: str) -> JSONObject:
             _set(conditions, "Established", "True", "InitialNamesAccepted", message, now)
         else:
             _set(conditions, "Established", "False", "NotAccepted", "not all names are accepted", now)
-    stored = list(status.get("storedVersions") or ())
     storage = [version["name"] for version in crd["spec"]["versions"] if version.get("storage")]
-    stored += [name for name in storage if name not in stored]
+    stored = list(status.get("storedVersions") or storage)
     return {**status, "conditions": conditions, "acceptedNames": accepted, "storedVersions": stored}
 
 

@@ -186,11 +186,15 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     if not change.admitted:
         await context.admission.validate(request)
     if not change.options.dry_run and await offload.run(size, ownership.unchanged, new, old):
-        return item.body
+        if item.revision >= served.since:
+            return item.body
+        new = old  # It may have been stored in another version, or before the schema got a default.
     stored = await decoding.for_storage(context, served, new)
     if change.options.dry_run:
         return await offload.run(size, orjson.dumps, stored.obj)
     value = await offload.run(size, stored.served.encode, stored.obj)
+    if new is old and value.at(item.revision) == item.body:
+        return item.body
     if _is_finished(new):
         last = await decoding.for_storage(context, served, old)
         await context.store.delete(served.key, call.namespace, call.name, last.served.encode(last.obj), item.revision)
