@@ -103,7 +103,7 @@ async def after_the_snapshot(walk: Walk) -> None:
 
 
 async def after_making_directories(walk: Walk) -> None:
-    for number in range(3):
+    for number in range(EVERYTHING["etcd"]):
         volume = walk.claim(CHART, f"data-etcd-{number}")
         shutil.rmtree(volume / "data")
         shutil.move(walk.folder / "restored" / f"etcd-{number}" / "data", volume / "data")

@@ -138,7 +138,7 @@ class Walk:
 
     def claim(self, host: str, name: str) -> Path:
         """The folder that is the volume of a claim."""
-        (found,) = self.folder.glob(f"clusters/**/claims/{SPACE}/{name}")
+        (found,) = self.folder.glob(f"clusters/{host}/**/claims/{SPACE}/{name}")
         return found
 
     def _last_lines(self, host: str) -> str:
