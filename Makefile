@@ -104,9 +104,11 @@ walk: $(DEV) ## Walk through docs/production.md with pods that run: WALK=as-writ
 .PHONY: upgrade-test upgrade-test-last
 
 upgrade-test: $(DEV) ## Data and components of earlier versions with this one, back and forth (needs the git history)
+	@! command -v go > /dev/null || $(BIN)/python -m karmada.testing.stage.programs
 	KARMADA_UPGRADE=1 $(BIN)/python -m pytest -n 0 tests/upgrade
 
 upgrade-test-last: $(DEV) ## The same with the last landed version only: minutes, for CI
+	@! command -v go > /dev/null || $(BIN)/python -m karmada.testing.stage.programs
 	KARMADA_UPGRADE=last $(BIN)/python -m pytest -n 0 tests/upgrade/matrix
 
 sbom: $(DEV) ## Write sbom.json: what runs in production, with hashes and licences

@@ -19,6 +19,8 @@ import orjson
 from tests.upgrade.conftest import COMMITS
 from tests.upgrade.history import extract
 
+from karmada.testing.stage.components import console
+
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
 MANIFESTS = Path(__file__).parent / "manifests.yaml"
@@ -52,7 +54,11 @@ class Version(NamedTuple):
 
     def karmada(self, data: Path, *arguments: str) -> str:
         """Run its `karmada` command on a directory."""
-        command = [sys.executable, "-m", "karmada.standalone.main", *arguments, "--data", str(data)]
+        return self.run("karmada", *arguments, "--data", str(data))
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run a program of it; what it prints."""
+        command = [str(console(program)), *arguments]
         outcome = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE)
         assert outcome.returncode == 0, f"{' '.join(command)}:\n{outcome.stdout}{outcome.stderr}"
         return outcome.stdout

@@ -4,7 +4,7 @@ import asyncio
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from karmada.testing.stage.daemon import Daemon, Ended, free_port
@@ -23,13 +23,20 @@ def console(program: str) -> Path:
 class Component(Daemon):
     """One replica of a component, reached through its diagnostics server."""
 
-    def __init__(self, program: str, access: Path, log: Path, flags: Sequence[str]) -> None:
+    def __init__(
+        self,
+        program: str,
+        access: Path,
+        log: Path,
+        flags: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.program = program
         self.access = access
         self.port = free_port()
         address = [f"--health-probe-bind-address={HOST}:{self.port}", "--metrics-bind-address=0"]
         command: list[str | Path] = [console(program), f"--kubeconfig={access}", *address, *flags]
-        super().__init__(program, command, log)
+        super().__init__(program, command, log, environment)
         self.restarts = 0
         self._keeper: asyncio.Task[None] | None = None
 

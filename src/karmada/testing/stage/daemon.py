@@ -6,7 +6,7 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 GRACE = 15.0
@@ -34,10 +34,14 @@ def free_port() -> int:
 class Daemon:
     """One program with its arguments; it can be ended, killed and started again."""
 
-    def __init__(self, name: str, command: Sequence[str | Path], log: Path) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str | Path], log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self.command = list(map(str, command))
         self.log = log
+        self._environment = environment
+        """Of the process; that of this one if none is given."""
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -59,6 +63,7 @@ class Daemon:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                env=self._environment,
             )
 
     async def end(self, number: signal.Signals = signal.SIGTERM) -> int:

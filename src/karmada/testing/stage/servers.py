@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
-from karmada.apiserver.auth.pki import LEAF_DAYS, Authority, private_pem, server_names, write_file
+from karmada.apiserver.auth.pki import LEAF_DAYS, Authority, ensure_authority, private_pem, server_names, write_file
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
 from karmada.machinery.http.kubeconfig import load
@@ -123,7 +123,7 @@ class Etcd(StockServer):
 
 
 class KubeApiServer(StockServer):
-    """A stock API server, with an administrator's kubeconfig in its folder."""
+    """A stock API server, with an administrator's kubeconfig in its folder; keys that are there already are kept."""
 
     def __init__(self, name: str, folder: Path, etcd: Etcd, flags: Sequence[str] = ()) -> None:
         self.name = name
@@ -131,7 +131,7 @@ class KubeApiServer(StockServer):
         self.prefix = f"/registry-{name}"
         self.port = free_port()
         self.endpoint = f"https://{HOST}:{self.port}"
-        self.authority = Authority.create(f"{name}-ca")
+        self.authority = ensure_authority(folder, f"{name}-ca")
         self.front_authority = Authority.create(f"{name}-front-proxy-ca")
         self.kubeconfig = folder / "kubeconfig"
         self._make_files()
@@ -186,15 +186,15 @@ class KubeApiServer(StockServer):
         return True
 
     def _make_files(self) -> None:
-        write_file(self.folder / "ca.crt", self.authority.certificate_pem)
-        write_file(self.folder / "ca.key", self.authority.key_pem, 0o600)
         write_file(self.folder / "front-proxy-ca.crt", self.front_authority.certificate_pem)
         write_pair(self.folder, "front-proxy", self.front_authority.issue_client("front-proxy-client"))
-        signing = rsa.generate_private_key(65537, 2048)
+        account = self.folder / "service-account.key"
+        if not account.exists():
+            write_file(account, private_pem(rsa.generate_private_key(65537, 2048)), 0o600)
+        signing = serialization.load_pem_private_key(account.read_bytes(), None)
         public = signing.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
-        write_file(self.folder / "service-account.key", private_pem(signing), 0o600)
         write_file(self.folder / "service-account.pub", public)
         self.renew_serving()
         self.access(self.kubeconfig, "admin", ["system:masters"], self.name)
