@@ -2,13 +2,21 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 
 from karmada.agent.hub import HubTransport
 from karmada.agent.tunnel import HEAD_LIMIT, TunnelClient
+from karmada.aggregated.tunnel_endpoint import TunnelEndpoint
+from karmada.apiserver.requests.model import AnyAnswer, Upgraded
 from karmada.machinery.clock import REAL
 from karmada.machinery.http.target import Target
+from karmada.machinery.httpserver.failure import Failure
+from karmada.membership.tunnel.frames import PROTOCOL
+from karmada.membership.tunnel.tunnels import Tunnels
 
 
 @pytest.mark.parametrize(
@@ -40,3 +48,126 @@ async def test_a_connection_that_becomes_no_tunnel_is_closed(answer: bytes) -> N
         await hub.close()
         server.close()
         await server.wait_closed()
+
+
+class Replicas:
+    """Servers behind one address, which take turns; each takes one tunnel of an agent that says what it has."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self._asked = 0
+        self.open: dict[str, asyncio.StreamWriter] = {}
+        self.known: list[str] = []
+        self.changed = asyncio.Condition()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        found = [line for line in head.splitlines() if line.startswith("karmada-known-replicas:")]
+        known = found[0].partition(":")[2].strip() if found else ""
+        name = self._names[self._asked % len(self._names)]
+        self._asked += 1
+        refused = name and name in known.split(",")
+        if refused:
+            writer.write(b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n")
+        else:
+            said = f"Karmada-Replica: {name}\r\n" if name else ""
+            writer.write(f"HTTP/1.1 101 Switching Protocols\r\n{said}\r\n".encode())
+            self.open[name] = writer
+        async with self.changed:
+            self.known.append(known)
+            self.changed.notify_all()
+        if not refused:
+            await reader.read()
+        writer.close()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(60), self.changed:
+            await self.changed.wait_for(holds)
+
+
+@contextlib.asynccontextmanager
+async def connected(replicas: Replicas) -> AsyncIterator[None]:
+    """An agent whose control plane is these."""
+    server = await asyncio.start_server(replicas, "127.0.0.1", 0)
+    target = Target(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    hub = HubTransport(target)
+    running = asyncio.create_task(TunnelClient(hub, target, "m1", REAL).run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await hub.close()
+        server.close()
+        await server.wait_closed()
+
+
+async def test_every_replica_of_the_server_gets_a_tunnel_and_again_when_it_broke() -> None:
+    replicas = Replicas("a", "b")
+    async with connected(replicas):
+        await replicas.until(lambda: len(replicas.known) >= 3)
+        assert replicas.known[:3] == ["", "a", "a,b"]
+        replicas.open.pop("a").close()
+        await replicas.until(lambda: "a" in replicas.open)
+        assert "b" in replicas.known
+
+
+async def test_one_tunnel_is_enough_for_a_server_that_does_not_name_itself() -> None:
+    replicas = Replicas("")
+    async with connected(replicas):
+        await replicas.until(lambda: len(replicas.known) == 1)
+        replicas.open.pop("").close()
+        await replicas.until(lambda: len(replicas.known) == 2)
+    assert replicas.known == ["", ""]
+
+
+class Endpoint(NamedTuple):
+    """The server's end for one cluster, without a server."""
+
+    tunnels: Tunnels
+
+    async def asked(self, known: str) -> AnyAnswer:
+        """What an agent is answered that has tunnels to these replicas."""
+        store = SimpleNamespace(get=lambda *_: object())
+        headers = {"upgrade": PROTOCOL, "karmada-known-replicas": known}
+        type_ = SimpleNamespace(group="cluster.karmada.io", plural="clusters")
+        served = SimpleNamespace(key=("cluster.karmada.io", "clusters"), type=type_)
+        call: Any = SimpleNamespace(served=served, name="m1", http=SimpleNamespace(headers=headers))
+        context: Any = SimpleNamespace(store=store)
+        return await TunnelEndpoint(self.tunnels)(context, call)
+
+
+async def test_a_replica_takes_a_tunnel_of_an_agent_that_has_none_there() -> None:
+    endpoint = Endpoint(Tunnels())
+    mine = endpoint.tunnels.replica
+    answer = await endpoint.asked("another")
+    assert isinstance(answer, Upgraded)
+    assert answer.headers["karmada-replica"] == mine
+    # The agent may not have noticed yet that its tunnel here has ended.
+    assert isinstance(await endpoint.asked(f"another,{mine}"), Upgraded)
+    silent = SilentChannel()
+    holding = asyncio.create_task(endpoint.tunnels.serve("m1", silent))
+    await silent.reading.wait()
+    with pytest.raises(Failure, match="this replica holds its tunnel already"):
+        await endpoint.asked(f"another,{mine}")
+    assert isinstance(await endpoint.asked("another"), Upgraded)
+    holding.cancel()
+    await asyncio.gather(holding, return_exceptions=True)
+
+
+class SilentChannel:
+    """The other side says nothing."""
+
+    def __init__(self) -> None:
+        self.reading = asyncio.Event()
+
+    async def read(self) -> bytes:
+        self.reading.set()
+        await asyncio.Event().wait()
+        return b""
+
+    async def write(self, data: bytes) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass

@@ -1,4 +1,7 @@
-"""The agent's end of the tunnel: it opens it, and answers the requests that come through it from the member.
+"""The agent's end of the tunnels: it opens them, and answers the requests that come through them from the member.
+
+Every replica of the control plane's server needs one. A Service in front of them leads to any: the agent says which it
+has, and looks for others, soon after a tunnel opened or ended and less and less often while it finds none.
 
 Each stream carries one request in the name of a user. The agent adds its own credentials and lets the member judge what
 that user may do; a request that names no user is refused, so nobody acts there with the agent's own rights.
@@ -20,7 +23,7 @@ from karmada.machinery.http.target import Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.os_errors import spelled
 from karmada.membership.dialing import dial
-from karmada.membership.tunnel.frames import PROTOCOL
+from karmada.membership.tunnel.frames import KNOWN, PROTOCOL, REPLICA
 from karmada.membership.tunnel.multiplexer import Multiplexer, Stream
 
 log = logging.getLogger(__name__)
@@ -28,10 +31,17 @@ log = logging.getLogger(__name__)
 HEAD_LIMIT = 256 * 1024
 HEAD_SECONDS = 30.0
 PAUSES = BackoffPolicy(initial=1.0, maximum=30.0, jitter=0.5)
+LOOKS = BackoffPolicy(initial=1.0, maximum=300.0, jitter=0.5)
+"""How long to wait before looking for another replica."""
+MOST_TUNNELS = 16
 
 
 class Refusal(Exception):
     """A request that is not passed on; the text is the answer."""
+
+
+class AlreadyOpen(Exception):
+    """The replica that answered has a tunnel of this agent."""
 
 
 class Head(NamedTuple):
@@ -41,8 +51,15 @@ class Head(NamedTuple):
     rest: bytes
 
 
+class Opened(NamedTuple):
+    """A connection that became a tunnel, and the replica at its other end; one of an earlier version has no name."""
+
+    channel: Channel
+    replica: str
+
+
 class TunnelClient:
-    """Keeps the tunnel of a cluster open."""
+    """Keeps the tunnels of a cluster open."""
 
     def __init__(self, hub: HubTransport, member: Target, cluster: str, clock: Clock) -> None:
         self._hub = hub
@@ -51,43 +68,84 @@ class TunnelClient:
         self._clock = clock
         self._credentials = CredentialSource(member)
         self._tls = TLSSettings(member)
+        self._tunnels: dict[str, asyncio.Task[None]] = {}
+        """By the replicas that hold them."""
 
     async def run(self) -> None:
-        """Open the tunnel, and again whenever it breaks."""
-        backoff = Backoff(PAUSES, self._clock.random())
-        while True:
-            try:
-                channel = await self._open()
-                log.info("the tunnel of cluster %s is open", self._cluster)
-                backoff.reset()
-                await Multiplexer(channel, self.serve, self._clock).run()
-                log.info("the tunnel of cluster %s has ended", self._cluster)
-            except (OSError, ApiError) as error:
-                log.warning("the tunnel of cluster %s cannot be opened: %s", self._cluster, error)
-            await self._clock.sleep(backoff.next())
+        """Open a tunnel to every replica, and again whenever one breaks."""
+        failed, looked = (Backoff(policy, self._clock.random()) for policy in (PAUSES, LOOKS))
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                try:
+                    opened = await self._open()
+                except AlreadyOpen:
+                    failed.reset()
+                except (OSError, ApiError) as error:
+                    log.warning("a tunnel of cluster %s cannot be opened: %s", self._cluster, error)
+                    if not self._tunnels:
+                        await self._clock.sleep(failed.next())
+                        continue
+                else:
+                    failed.reset()
+                    looked.reset()
+                    self._tunnels[opened.replica] = tasks.create_task(self._keep(opened))
+                if await self._ends_within(looked.next()):
+                    looked.reset()
+                    await self._clock.sleep(failed.next())
 
-    async def _open(self) -> Channel:
+    async def _keep(self, opened: Opened) -> None:
+        log.info("the tunnel of cluster %s to replica %s is open", self._cluster, opened.replica)
+        try:
+            await Multiplexer(opened.channel, self.serve, self._clock).run()
+        except (OSError, ApiError) as error:
+            log.warning("the tunnel of cluster %s to replica %s broke: %s", self._cluster, opened.replica, error)
+        else:
+            log.info("the tunnel of cluster %s to replica %s has ended", self._cluster, opened.replica)
+        finally:
+            if self._tunnels.get(opened.replica) is asyncio.current_task():
+                del self._tunnels[opened.replica]
+
+    async def _ends_within(self, seconds: float) -> bool:
+        """Wait; whether a tunnel ended meanwhile. Where no other replica can be found, for nothing but that."""
+        before = set(self._tunnels)
+        waits = list(self._tunnels.values())
+        pause = asyncio.ensure_future(self._clock.sleep(seconds))
+        if "" not in before and len(before) < MOST_TUNNELS:
+            waits.append(pause)
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pause.cancel()
+        return not before <= set(self._tunnels)
+
+    async def _open(self) -> Opened:
         target = self._hub.target
         channel = await _connect(target, TLSSettings(target), CredentialSource(target))
         try:
-            return _Resumed(channel, await self._upgrade(channel, target))
+            head = await self._upgrade(channel, target)
+            return Opened(_Resumed(channel, head.rest), _field(head, REPLICA))
         except BaseException:
             await channel.close()
             raise
 
-    async def _upgrade(self, channel: Channel, target: Target) -> bytes:
-        """Have the control plane take a connection for the tunnel; what of it came with the answer."""
+    async def _upgrade(self, channel: Channel, target: Target) -> Head:
+        """Have the control plane take a connection for a tunnel; its answer, with what of the tunnel came with it."""
         url = urlsplit(target.server)
         path = f"{url.path.rstrip('/')}/apis/cluster.karmada.io/v1alpha1/clusters/{self._cluster}/tunnel"
         headers = (await CredentialSource(target).current()).headers.decode("latin-1")
         fields = [("Host", url.netloc), ("Connection", "Upgrade"), ("Upgrade", PROTOCOL)]
+        if self._tunnels:
+            fields.append((KNOWN, ",".join(self._tunnels)))
         request = request_head("GET", path, fields).removesuffix(b"\r\n")
         await channel.write(request + headers.encode("latin-1") + b"\r\n")
         async with asyncio.timeout(HEAD_SECONDS):
             head = await _read_head(channel)
-        if " 101 " not in f"{head.lines[0]} ":
+        status = f"{head.lines[0]} "
+        if " 409 " in status and self._tunnels:
+            raise AlreadyOpen
+        if " 101 " not in status:
             raise ConnectionError(f"the control plane answered {head.lines[0]}")
-        return head.rest
+        return head
 
     async def serve(self, stream: Stream) -> None:
         """Answer one request."""
@@ -144,6 +202,12 @@ class _Resumed:
     async def close(self) -> None:
         """Drop the connection."""
         await self._inner.close()
+
+
+def _field(head: Head, name: str) -> str:
+    """A header that holds a plain word, else nothing."""
+    found = [line.partition(":")[2].strip() for line in head.lines if line.lower().startswith(f"{name}:")]
+    return found[0] if found and found[0].isalnum() else ""
 
 
 async def _connect(target: Target, tls: TLSSettings, credentials: CredentialSource) -> Channel:

@@ -2,13 +2,16 @@
 
 Authorisation is the server's: the role of an agent names its own cluster only. Nobody else may have the right to
 `clusters/tunnel`, because whoever holds a cluster's tunnel answers in the cluster's place.
+
+Behind a Service there may be several replicas, and each answers through tunnels of its own only. So an agent says which
+replicas hold one already; of these none takes another, and the agent comes again until it has found all of them.
 """
 
-from karmada.apiserver.failures import not_found
+from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context, Upgraded
 from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.httpserver.model import ByteStream
-from karmada.membership.tunnel.frames import PROTOCOL
+from karmada.membership.tunnel.frames import KNOWN, PROTOCOL, REPLICA
 from karmada.membership.tunnel.tunnels import Tunnels
 
 
@@ -24,10 +27,14 @@ class TunnelEndpoint:
             raise not_found(call.served.type.group, call.served.type.plural, call.name)
         if call.http is None or call.http.headers.get("upgrade") != PROTOCOL:
             raise bad_request(f"a tunnel needs the header Upgrade: {PROTOCOL}")
+        known = (one.strip() for one in call.http.headers.get(KNOWN, "").split(","))
+        if self._tunnels.replica in known and self._tunnels.has(call.name):
+            why = "this replica holds its tunnel already"
+            raise conflict(call.served.type.group, call.served.type.plural, call.name, why)
 
         async def serve(stream: ByteStream) -> None:
             if context.store.get(call.served.key, "", call.name) is None:
                 return  # It went meanwhile: nobody would drop this tunnel any more.
             await self._tunnels.serve(call.name, stream)
 
-        return Upgraded({"Connection": "Upgrade", "Upgrade": PROTOCOL}, serve)
+        return Upgraded({"Connection": "Upgrade", "Upgrade": PROTOCOL, REPLICA: self._tunnels.replica}, serve)

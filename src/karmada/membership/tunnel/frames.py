@@ -15,6 +15,10 @@ from typing import NamedTuple
 HEAD = struct.Struct(">IBBH")
 LONGEST = 64 * 1024 - 1
 PROTOCOL = "karmada-tunnel/1"
+REPLICA = "karmada-replica"
+"""Header of the answer: which replica of the server holds the tunnel."""
+KNOWN = "karmada-known-replicas"
+"""Header of the request: replicas that hold a tunnel of this agent already, comma-separated."""
 
 
 class Kind(IntEnum):

@@ -1,5 +1,7 @@
 """The tunnels that are open. The newest of a cluster is used: its agent opened it because the last one broke."""
 
+import secrets
+
 from karmada.machinery.channel import Channel
 from karmada.membership.tunnel.multiplexer import Multiplexer, Stream, TunnelBroken
 
@@ -8,6 +10,8 @@ class Tunnels:
     """Open tunnels of a control plane."""
 
     def __init__(self) -> None:
+        self.replica = secrets.token_hex(8)
+        """The name of this process among the replicas of the server."""
         self._open: dict[str, Multiplexer] = {}
 
     async def serve(self, cluster: str, channel: Channel) -> None:
