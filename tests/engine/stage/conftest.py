@@ -17,7 +17,7 @@ from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.stage.federation import CONTROLLERS, SCHEDULER, WEBHOOK, Stage, StageOptions, eventually
 
 collect_ignore = [] if os.environ.get("KARMADA_WALK") else ["test_production_page.py"]
-"""`make walk` runs it, until it is known how long it takes on the machine of CI."""
+"""`make walk` runs it: it takes some four minutes of two cores, twice that with as many replicas as the page says."""
 GATES = "--feature-gates=PropagationPolicyPreemption=true"
 QUICK = ("--cluster-status-update-frequency=2s", "--cluster-success-threshold=0s", "--cluster-failure-threshold=0s")
 PUSHED, PULLED = ("member1", "member2"), "member3"

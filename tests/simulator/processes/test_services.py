@@ -2,8 +2,12 @@
 
 import asyncio
 import contextlib
+import os
+import socket
 from functools import partial
 from typing import Any
+
+import pytest
 
 from karmada.simulator.processes.services import Forwarder, hosts, ports_of, targets_of
 
@@ -91,3 +95,21 @@ async def test_a_connection_that_nobody_takes_is_closed() -> None:
         assert await reader.read() == b""
     writer.close()
     await forwarder.close()
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_connections_that_arrive_while_a_service_goes_are_closed(turns: int) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    forwarder = Forwarder(list)
+    await forwarder.listen("127.0.0.1", 0)
+    clients = [socket.create_connection(forwarder.address) for _ in range(5)]
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await forwarder.close()
+    for client in clients:
+        client.settimeout(60)
+        with contextlib.suppress(ConnectionError):
+            assert client.recv(1) == b""
+        client.close()
+    await asyncio.sleep(0)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -6,6 +6,7 @@ take turns between ready endpoints. Node ports are served on the addresses of th
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 
@@ -13,52 +14,77 @@ from karmada.machinery.transport import JSONObject
 
 DOMAIN = "cluster.local"
 CHUNK = 64 << 10
+BACKLOG = 100
+PAUSE = 1.0
+"""Seconds until connections are accepted again when there were too many."""
 Target = tuple[str, int]
 Choose = Callable[[], list[Target]]
 """The endpoints of a port that serve now."""
 
 
 class Forwarder:
-    """One listening port that passes connections on."""
+    """One listening port that passes connections on.
+
+    It accepts by itself: an `asyncio.Server` that is closed loses what it has accepted in the same moment.
+    """
 
     def __init__(self, choose: Choose) -> None:
         self._choose = choose
         self._turns = count()
-        self._server: asyncio.Server | None = None
-        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        self._closed = False
+        self._listener: socket.socket | None = None
+        self._connections: dict[asyncio.Task[None], socket.socket] = {}
 
     async def listen(self, host: str, port: int) -> None:
         """Serve; raises OSError when that is not possible."""
-        self._server = await asyncio.start_server(self._accept, host, port)
+        self._listener = socket.create_server((host, port), backlog=BACKLOG)
+        self._listener.setblocking(False)
+        self._resume(self._listener)
 
     @property
     def address(self) -> Target:
         """Where it serves."""
-        assert self._server is not None
-        host, port = self._server.sockets[0].getsockname()
+        assert self._listener is not None
+        host, port = self._listener.getsockname()
         return host, port
 
     async def close(self) -> None:
         """Stop, and break all connections."""
-        self._closed = True
-        if self._server is not None:
-            self._server.close()
-        tasks = dict(self._connections)
-        for task, writer in tasks.items():
+        if self._listener is not None:
+            asyncio.get_running_loop().remove_reader(self._listener)
+            self._listener.close()
+            self._listener = None
+        connections = dict(self._connections)
+        for task in connections:
             task.cancel()
-            writer.transport.abort()  # also where the task has not begun
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*connections, return_exceptions=True)
+        for connection in connections.values():
+            connection.close()  # also where the task had not begun
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._closed:
-            writer.transport.abort()
+    def _resume(self, listener: socket.socket) -> None:
+        if listener is self._listener:
+            asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
-        task = asyncio.ensure_future(self._forward(reader, writer))
-        self._connections[task] = writer
+        except OSError:  # There are no more descriptors: some may be given back.
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(listener)
+            loop.call_later(PAUSE, self._resume, listener)
+            return
+        connection.setblocking(False)
+        task = asyncio.ensure_future(self._forward(connection))
+        self._connections[task] = connection
         task.add_done_callback(lambda done: self._connections.pop(done, None))
 
-    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward(self, connection: socket.socket) -> None:
+        try:
+            reader, writer = await asyncio.open_connection(sock=connection)
+        except OSError:
+            connection.close()
+            return
         try:
             if (there := await self._connect()) is not None:
                 inner, outer = there
