@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 HEAD_LIMIT = 256 * 1024
 HEAD_SECONDS = 30.0
 PAUSES = BackoffPolicy(initial=1.0, maximum=30.0, jitter=0.5)
-LOOKS = BackoffPolicy(initial=1.0, maximum=300.0, jitter=0.5)
+LOOKS = BackoffPolicy(initial=0.2, maximum=300.0, factor=1.5, jitter=0.5)
 """How long to wait before looking for another replica."""
 MOST_TUNNELS = 16
 
