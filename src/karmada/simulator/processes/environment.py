@@ -19,11 +19,18 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "PYTHONPATH")
 def base(folder: str, server: tuple[str, int] | None, pod: JSONObject) -> dict[str, str]:
     """What every process gets; `server` is where the cluster's API server listens."""
     found = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    if path := found.get("PYTHONPATH"):
+        found["PYTHONPATH"] = absolute(path)
     found |= {"HOME": f"{folder}/tmp", "TMPDIR": f"{folder}/tmp", "HOSTNAME": pod["metadata"]["name"]}
     found |= {"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if server is not None:
         found |= {"KUBERNETES_SERVICE_HOST": server[0], "KUBERNETES_SERVICE_PORT": str(server[1])}
     return found
+
+
+def absolute(path: str) -> str:
+    """A search path as it means the same in another folder."""
+    return os.pathsep.join(map(os.path.abspath, path.split(os.pathsep)))
 
 
 async def given(client: Client, pod: JSONObject, container: JSONObject, address: str) -> dict[str, str]:
