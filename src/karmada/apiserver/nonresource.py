@@ -30,6 +30,7 @@ _ROOTS = (
     "/readyz",
     "/version",
 )
+_NOT_FOUND = b"404 page not found\n"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 _KEYS = "application/jwk-set+json"
 KUBERNETES_VERSION = {
@@ -119,13 +120,21 @@ class ServerPages:
         head = path[1:].partition("/")[0]
         route = self.routes.get(path) or self.routes.get(f"/{head}/")
         if route is not None:
-            if method != "GET" and _only_read(path):
+            if method != "GET" and self._only_read(path):
                 raise method_not_allowed()
             found = route.handle(PageRequest(path, params, accept))
             return await found if isinstance(found, Awaitable) else found
         if method == "GET" and (page := self.own.get(head)) is not None and page.about(path) is not None:
             return await page.answer(path)
         return None
+
+    def _only_read(self, path: str) -> bool:
+        """Whether a page knows no method but GET: the version and lists of resources; lists of groups answer to all."""
+        parts = path.split("/")
+        if path in ("/version", "/api"):
+            return True
+        listed = (parts[1] == "api" and len(parts) == 3) or (parts[1] == "apis" and len(parts) == 4)
+        return listed and self._discovery.get(path) is not None
 
     def _schemas(self, request: PageRequest) -> Answer | None:
         path, accept = request.path, request.accept
@@ -136,7 +145,7 @@ class ServerPages:
             return Answer(200, body or b"", PROTOBUF_MEDIA_TYPE)
         body = self._openapi.get(path)
         if body is None:
-            return Answer(404, b"", "")
+            return Answer(404, b"", "") if path.startswith("/openapi/v3/") else Answer(404, _NOT_FOUND, _TEXT)
         known = ("application/json", "*/*", "application/*", "application/com.github.proto-openapi")
         if accept and path != "/openapi/v3" and not any(media in accept for media in known):
             return Answer(406, b"", "")
@@ -155,7 +164,7 @@ class ServerPages:
         checks = await self._ready(page)
         if check:
             if check not in checks:
-                return Answer(404, b"404 page not found\n", _TEXT)
+                return Answer(404, _NOT_FOUND, _TEXT)
             checks = {check: checks[check]}
         healthy = all(checks.values())
         if healthy and "verbose" not in request.params:
@@ -190,16 +199,6 @@ class ServerPages:
         if group is not None and self._catalog.is_builtin_group(group):
             raise not_served()
         return None
-
-
-def _only_read(path: str) -> bool:
-    """Whether a page knows no method but GET: the version and lists of resources; lists of groups answer to all."""
-    parts = path.split("/")
-    return (
-        path in ("/version", "/api")
-        or (parts[1] == "api" and len(parts) == 3)
-        or (parts[1] == "apis" and len(parts) == 4)
-    )
 
 
 def _negotiated(request: PageRequest, body: JSONObject, media: str = "application/json") -> Answer:

@@ -64,6 +64,8 @@ class Strategy:
     """Whether an update without resourceVersion is allowed."""
     create_on_update: bool = False
     """Whether PUT creates an absent object."""
+    create_by_status: bool = False
+    """Whether a configuration applied to the status creates an absent object."""
     warnings: Callable[[JSONObject, JSONObject | None], list[str]] = _no_warnings
     """Warnings about an object that is valid, on create and update."""
     selectable: Mapping[str, Reader] = field(default_factory=dict)

@@ -69,7 +69,7 @@ def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, fo
     if last is not None and last["fieldsV1"] != mine["fieldsV1"]:
         owned = union_all([mine["fieldsV1"], *(entry["fieldsV1"] for entry in others)])
         merged = prune(merged, last["fieldsV1"], owned, schema)
-    comparison = compare(live, merged, schema, reset)
+    comparison = compare(live, merged, schema, reset, applied=True)
     if not force:
         _refuse_conflicts(live, others, comparison, schema, mine["manager"])
     changed = bool(comparison.changed or comparison.removed) or retyped(live, merged)

@@ -33,8 +33,13 @@ _Change = tuple[Fields | None, Fields | None]
 """Changed and removed fields below an element; None for nothing, an empty tree for the element itself."""
 
 
-def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EMPTY) -> Comparison:
-    """How two objects differ, apart from fields never owned and those below the members of `reset`."""
+def compare(
+    old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EMPTY, applied: bool = False
+) -> Comparison:
+    """How two objects differ, apart from fields never owned and those below the members of `reset`.
+
+    `applied` says that the new one holds an applied configuration, of which empty parts count as well.
+    """
     changed: Fields = {}
     removed: Fields = {}
     skip = {element[2:] for element, below in reset.items() if not below} | _NAMING if reset else _NAMING
@@ -42,7 +47,7 @@ def compare(old: JSONObject, new: JSONObject, schema: Schema, reset: Fields = EM
         if key in skip:
             continue
         if key == "metadata":
-            _record("f:metadata", _differ_metadata(old.get(key) or {}, value or {}), changed, removed)
+            _record("f:metadata", _differ_metadata(old.get(key) or {}, value or {}, applied), changed, removed)
         elif key not in old:
             changed["f:" + key] = everything(value, elements.child(schema, key)[0])
         elif (before := old[key]) is not value and before != value:
@@ -78,20 +83,23 @@ def everything(value: Any, schema: Schema) -> Fields:
     return below
 
 
-def _differ_metadata(old: JSONObject, new: JSONObject) -> _Change:
-    """The difference in what can be owned of metadata; an empty list or map in it is as good as none."""
+def _differ_metadata(old: JSONObject, new: JSONObject, applied: bool) -> _Change:
+    """The difference in what can be owned of metadata; empty parts of it are as good as absent unless applied."""
     changed: Fields = {}
     removed: Fields = {}
     for key in new if old.keys() <= new.keys() else {**new, **old}:
         if key in NEVER_OWNED:
             continue
         before, after = old.get(key), new.get(key)
+        if applied and key not in old and (after is None or after == {}):
+            changed["f:" + key] = EMPTY
+            continue
         if before is after or before == after or not (before or after):
             continue
         schema = elements.child(elements.METADATA, key)[0]
         if not before:
             changed["f:" + key] = everything(after, schema)
-        elif not after:
+        elif not after and not (applied and key in new):
             removed["f:" + key] = everything(before, schema)
         else:
             _record("f:" + key, _differ(before, after, schema), changed, removed)

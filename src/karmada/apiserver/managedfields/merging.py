@@ -97,8 +97,12 @@ def retyped(live: Any, merged: Any) -> bool:
 
 
 def prune(merged: JSONObject, last: Fields, owned: Fields, schema: Schema) -> JSONObject:
-    """The merged object without what was applied last time and is now owned by no one."""
+    """The merged object without what was applied last time and is now owned by no one.
+
+    What loses everything it held is null in objects of built-in kinds, as if nobody had given it: be it owned or not.
+    """
     result = dict(merged)
+    typed = schema.wire is not None
     for element, before in last.items():
         key = element[2:]
         if key not in merged:
@@ -106,11 +110,11 @@ def prune(merged: JSONObject, last: Fields, owned: Fields, schema: Schema) -> JS
         inner, declared = elements.root_child(schema, key)
         now = owned.get(element)
         if key == "metadata":
-            result[key] = _prune(merged[key], before, now or EMPTY, inner)
+            result[key] = _prune(merged[key], before, now or EMPTY, inner, True)
         elif _abandoned(before, now, declared):
             del result[key]
         elif before:
-            _put(result, key, _prune(merged[key], before, now or EMPTY, inner), now)
+            _put(result, key, _prune(merged[key], before, now or EMPTY, inner, typed), now, typed)
     return result
 
 
@@ -121,15 +125,17 @@ def _abandoned(before: Fields, now: Fields | None, declared: bool) -> bool:
     return now is None or not (declared or is_member(now))
 
 
-def _put(target: JSONObject, key: str, value: Any, now: Fields | None) -> None:
-    """Set a pruned value; a container that lost everything goes, unless someone owns it as such."""
-    if not value and target[key] and (now is None or not is_member(now)):
+def _put(target: JSONObject, key: str, value: Any, now: Fields | None, typed: bool) -> None:
+    """Set a pruned value; a container of a custom object that lost everything goes, unless someone owns it as such."""
+    if not value and target[key] and typed:
+        target[key] = None
+    elif not value and target[key] and (now is None or not is_member(now)):
         del target[key]
     else:
         target[key] = value
 
 
-def _prune(value: Any, last: Fields, owned: Fields, schema: Schema) -> Any:
+def _prune(value: Any, last: Fields, owned: Fields, schema: Schema, typed: bool) -> Any:
     if isinstance(value, dict):
         result = dict(value)
         for element, before in last.items():
@@ -141,7 +147,7 @@ def _prune(value: Any, last: Fields, owned: Fields, schema: Schema) -> Any:
             if _abandoned(before, now, declared):
                 del result[key]
             elif before:
-                _put(result, key, _prune(value[key], before, now or EMPTY, inner), now)
+                _put(result, key, _prune(value[key], before, now or EMPTY, inner, typed), now, typed)
         return value if result == value else result
     if isinstance(value, list) and elements.piecewise_list(schema):
         inner = schema.items or elements.ANY
@@ -150,6 +156,6 @@ def _prune(value: Any, last: Fields, owned: Fields, schema: Schema) -> Any:
             was = last.get(element)
             if was is not None and _abandoned(was, owned.get(element), declared=False):
                 continue
-            kept.append(_prune(item, was, owned.get(element) or EMPTY, inner) if was else item)
+            kept.append(_prune(item, was, owned.get(element) or EMPTY, inner, typed) if was else item)
         return value if kept == value else kept
     return value

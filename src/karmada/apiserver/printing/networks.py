@@ -28,9 +28,9 @@ def _external_address(obj: JSONObject) -> str:
 
 
 def _balancer(obj: JSONObject) -> list[str]:
-    """Addresses of a load balancer, each once."""
+    """Addresses of a load balancer, each once and in order."""
     points = cells.part(obj, "status", "loadBalancer").get("ingress") or ()
-    return list(dict.fromkeys(point.get("ip") or point.get("hostname") or "" for point in points))
+    return sorted({point.get("ip") or point.get("hostname") or "" for point in points})
 
 
 def _port(port: JSONObject) -> str:

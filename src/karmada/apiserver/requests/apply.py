@@ -27,7 +27,8 @@ async def apply(context: Context, call: Call) -> Answer:
     if item is not None and meta.get("uid") not in (None, "", item.index.uid):
         error = field_errors.invalid("metadata.uid", meta["uid"], "field is immutable")
         raise invalid(call.served.type.group, call.served.kind, call.name, [error])
-    if item is None and not call.subresource:
+    created_by_status = call.subresource == "status" and call.served.type.strategy.create_by_status
+    if item is None and (not call.subresource or created_by_status):
         obj = await offload.run(offload.size_of(call), applied, context, call, options, config, None)
         return await create_object(context, call, obj, options, managed=True)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
@@ -52,9 +53,15 @@ def configuration(context: Context, call: Call) -> JSONObject:
     if not isinstance(body, dict):
         raise bad_request("error decoding YAML: a configuration must be an object")
     api_version, kind = body.get("apiVersion"), body.get("kind")
-    if call.served.type.custom and isinstance(kind, str) and kind != call.served.kind:
-        raise bad_request(f"invalid object type: {api_version or '/'}, Kind={kind}")
+    if (api_version, kind) != (call.served.api_version, call.served.kind):
+        raise bad_request(f"invalid object type: {_spelt(api_version)}, Kind={kind if isinstance(kind, str) else ''}")
     return bodies.check_kind(context.catalog, call, body, call.served)
+
+
+def _spelt(api_version: Any) -> str:
+    """A group version with its group, be that empty."""
+    text = api_version if isinstance(api_version, str) else ""
+    return text if "/" in text else f"/{text}"
 
 
 def applied(

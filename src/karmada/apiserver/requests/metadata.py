@@ -108,7 +108,7 @@ def tidy(metadata: JSONObject) -> None:
 _COUNTED_METADATA = {
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): ("labels", "annotations"),
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): ("labels", "annotations"),
-    ("discovery.k8s.io", "endpointslices"): ("labels", "annotations"),
+    ("discovery.k8s.io", "endpointslices"): ("labels",),
     ("apps", "deployments"): ("annotations",),
 }
 """The parts of metadata whose changes count as a new generation, for the few kinds that have such."""

@@ -92,17 +92,20 @@ def _forbidden(field: str, text: str) -> FieldError:
 
 
 def _check_list(options: ListOptions) -> list[FieldError]:
+    errors = _check_match(options) if options.match else []
     if options.send_initial_events is not None:
-        return [_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")]
+        errors.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return errors
+
+
+def _check_match(options: ListOptions) -> list[FieldError]:
     match, version = options.match, options.resource_version
-    if not match:
-        return []
     errors = []
-    if options.continue_:
-        errors.append(_forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
     if not version:
         text = "resourceVersionMatch is forbidden unless resourceVersion is provided"
         errors.append(_forbidden("resourceVersionMatch", text))
+    if options.continue_:
+        errors.append(_forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
     if match not in ("Exact", "NotOlderThan"):
         text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
         errors.append(FieldError("FieldValueNotSupported", "resourceVersionMatch", text))

@@ -74,6 +74,8 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
     subresource = next((sub for sub in type_.subresources if sub.name == path.subresource), None)
     if path.subresource and subresource is None:
         raise not_served()
+    if path.subresource == "proxy" and method == "OPTIONS":
+        return served  # what is passed on may have any method
     if (method == "HEAD" and path.subresource != "proxy") or not verb:
         raise method_not_allowed()
     if subresource is not None:

@@ -73,10 +73,13 @@ async def update(context: Context, call: Call) -> Answer:
     metadata.check_namespace(call, meta)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
     strategy = call.served.type.strategy
-    if strategy.create_on_update and part is Part.MAIN and _current(context, call) is None:
+    current = _current(context, call)
+    if strategy.create_on_update and part is Part.MAIN and current is None:
         meta.pop("resourceVersion", None)
+        _check_uid(call, meta, "", context.key_prefix)
         return await create_object(context, call, obj, options)
-    if not strategy.unconditional_update and not meta.get("resourceVersion") and _current(context, call) is not None:
+    if not strategy.unconditional_update and not meta.get("resourceVersion") and current is not None:
+        _check_uid(call, meta, current.index.uid, context.key_prefix)
         text = "Invalid value: 0: must be specified for an update"
         error = FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
         raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
@@ -124,12 +127,8 @@ def _check_version(call: Call, new: JSONObject, item: Item, prefix: str) -> bool
     type_ = call.served.type
     meta = metadata.ensure(new)
     version = meta.get("resourceVersion")
-    given = meta.get("uid")
-    if given and given != item.index.uid and call.verb == "update":
-        where = f"{prefix}/{type_.plural}/{call.namespace}/{call.name}".replace("//", "/")
-        text = f"Precondition failed: UID in precondition: {given}, UID in object meta: {item.index.uid}"
-        why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
-        raise conflict(type_.group, type_.plural, call.name, why)
+    if call.verb == "update":
+        _check_uid(call, meta, item.index.uid, prefix)
     if version in (None, "", "0"):
         return False
     if version == str(item.revision):
@@ -137,6 +136,17 @@ def _check_version(call: Call, new: JSONObject, item: Item, prefix: str) -> bool
     if not str(version).isdigit():
         raise Failure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
     raise conflict(type_.group, type_.plural, call.name, _MODIFIED)
+
+
+def _check_uid(call: Call, meta: JSONObject, current: str, prefix: str) -> None:
+    """The uid that a client names must be the object's, which is empty where there is none."""
+    given, type_ = meta.get("uid"), call.served.type
+    if not given or given == current:
+        return
+    where = f"{prefix}/{type_.plural}/{call.namespace}/{call.name}".replace("//", "/")
+    text = f"Precondition failed: UID in precondition: {given}, UID in object meta: {current}"
+    why = f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
+    raise conflict(type_.group, type_.plural, call.name, why)
 
 
 async def _write(context: Context, change: Change, item: Item, new: JSONObject, old: JSONObject, size: int) -> bytes:

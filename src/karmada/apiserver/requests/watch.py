@@ -12,11 +12,12 @@ from typing import NamedTuple
 import orjson
 
 from karmada.apiserver.failures import gone
+from karmada.apiserver.managedfields.zero import zero_object
 from karmada.apiserver.requests import reading
 from karmada.apiserver.requests.freshness import wait_for
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.negotiation import JSON, Form
-from karmada.apiserver.requests.options import ListOptions, list_options, unparsable_version
+from karmada.apiserver.requests.options import ListOptions, flag, list_options, unparsable_version
 from karmada.apiserver.requests.selection import select
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
@@ -41,7 +42,8 @@ class Watch(NamedTuple):
 
 async def open_watch(context: Context, call: Call) -> Watch:
     """Check the options and attach to the store; refusals come before any event."""
-    options = list_options(dict(call.params), watch=True)
+    # The options of the old `/watch/` paths are judged as those of a list unless they ask for a watch once more.
+    options = list_options(dict(call.params), watch=call.http is None or flag(dict(call.params), "watch"))
     served = call.served
     selection = await select(served, options.label_selector, options.field_selector)
     version = options.resource_version
@@ -61,7 +63,7 @@ async def open_watch(context: Context, call: Call) -> Watch:
             after,
             initial,
             options.bookmarks,
-            bool(options.send_initial_events and options.bookmarks),
+            initial and options.bookmarks,
         )
     except Compacted as error:
         raise gone(f"too old resource version: {after} ({error.oldest})") from None
@@ -146,13 +148,14 @@ def _shared(call: Call, events: list[StoreEvent]) -> bytes | None:
 
 
 def bookmark_object(call: Call, event: StoreEvent) -> JSONObject:
-    """The object of a bookmark: nothing but its kind and the revision."""
+    """The object of a bookmark: its kind and the revision, and what an object of its type shows in any case."""
     metadata: JSONObject = {"resourceVersion": str(event.item.revision)}
     if event.initial_end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     if call.view.form is Form.METADATA or call.view.form is Form.METADATA_LIST:
         return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-    return {"kind": call.served.kind, "apiVersion": call.served.api_version, "metadata": metadata}
+    head = {"kind": call.served.kind, "apiVersion": call.served.api_version, "metadata": metadata}
+    return {**zero_object(call.served.type.schema), **head}
 
 
 def _bookmark_line(call: Call, event: StoreEvent) -> bytes:
@@ -172,7 +175,7 @@ async def _converted(call: Call, event: StoreEvent, first: bool) -> bytes:
         version = obj["metadata"]["resourceVersion"]
         body = orjson.loads(reading.table(call, [obj], version))
         if event.type is EventType.BOOKMARK:
-            body["rows"] = [{"cells": [], "object": obj}] if event.initial_end else []
+            body["rows"] = body["rows"] if event.initial_end else []
         if not first:
             body["columnDefinitions"] = None
         obj = body

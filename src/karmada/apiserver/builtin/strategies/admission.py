@@ -149,6 +149,7 @@ VALIDATING_POLICY = strategy(
     namespaced=False,
     generation=True,
     unconditional_update=False,
+    create_by_status=True,
     validate_status=_validate_status,
 )
 MUTATING_POLICY = strategy(_default, _validate_mutating, namespaced=False, generation=True, unconditional_update=False)

@@ -1,7 +1,9 @@
 """Rules of Namespaces, Nodes and Leases."""
 
+import re
+
 from karmada.api import name_rules
-from karmada.api.field_errors import duplicate, forbidden, invalid, required
+from karmada.api.field_errors import duplicate, forbidden, invalid, quoted, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
     JSONObject,
@@ -102,6 +104,7 @@ def _validate_node(obj: JSONObject, old: JSONObject | None) -> Errors:
     if len(networks) > 1 and (len(families) < 2 or len(networks) > 2):
         text = "may specify no more than one CIDR for each IP family"
         errors = [*errors, invalid("spec.podCIDRs", networks, text)]
+    errors = errors + _declared_features(obj)
     if old is not None:
         errors = errors + taints  # Once more by the rules of changes.
         before = old["spec"]
@@ -112,6 +115,27 @@ def _validate_node(obj: JSONObject, old: JSONObject | None) -> Errors:
         if before.get("providerID") and spec.get("providerID") != before["providerID"]:
             text = 'node updates may not change providerID except from "" to valid'
             errors.append(forbidden("spec.providerID", text))
+    return errors
+
+
+_FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(/[A-Za-z][A-Za-z0-9]*)*")
+_NO_FEATURE = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
+    "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
+
+
+def _declared_features(obj: JSONObject) -> Errors:
+    errors: Errors = []
+    names = obj["status"].get("declaredFeatures") or []
+    for index, name in enumerate(names):
+        place = f"status.declaredFeatures[{index}]"
+        if index and name < names[index - 1]:
+            errors.append(invalid(place, name, "list must be sorted alphabetically"))
+        elif index and name == names[index - 1]:
+            errors.append(duplicate(place, name))
+        if not _FEATURE.fullmatch(name):
+            errors.append(invalid(place, name, f"invalid feature name {quoted(name)}: {_NO_FEATURE}"))
     return errors
 
 
@@ -149,6 +173,10 @@ NAMESPACE = strategy(
 )
 
 
+def _validate_node_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    return _declared_features(obj)
+
+
 def _node_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
     if not obj["spec"].get("externalID"):
         return []
@@ -158,6 +186,7 @@ def _node_warnings(obj: JSONObject, old: JSONObject | None) -> list[str]:
 NODE = strategy(
     _default_node,
     _validate_node,
+    validate_status=_validate_node_status,
     warnings=_node_warnings,
     namespaced=False,
     selectable={"spec.unschedulable": ValueAt("spec.unschedulable", "false")},

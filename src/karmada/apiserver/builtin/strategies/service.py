@@ -284,6 +284,7 @@ STRATEGY = strategy(
     _validate,
     name=name_rules.dns_label,
     create_on_update=True,
+    create_by_status=True,
     prepare_create=_prepare_create,
     prepare_update=_prepare_update,
     validate_status=status_errors,
