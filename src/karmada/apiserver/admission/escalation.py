@@ -19,7 +19,8 @@ class EscalationCheck:
         return True
 
     async def mutate(self, request: AdmissionRequest) -> None:
-        """Nothing to change."""
+        """The same as `validate`: whoever may not grant something does not learn whether it is valid."""
+        await self.validate(request)
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Compare the grant with the writer's own rights."""

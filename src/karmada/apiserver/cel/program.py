@@ -182,6 +182,10 @@ def _type(name: str) -> Any:
         "double": cel.Type.DOUBLE,
         "string": cel.Type.STRING,
         "bytes": cel.Type.BYTES,
+        "uint": cel.Type.UINT,
+        "null": cel.Type.NULL,
+        "duration": cel.Type.DURATION,
+        "timestamp": cel.Type.TIMESTAMP,
     }
     if name in simple:
         return simple[name]

@@ -88,6 +88,26 @@ def mentions(node: Node, name: str) -> bool:
     return any(mentions(part, name) for part in inner)
 
 
+def selections(node: Node) -> list[str]:
+    """The paths of fields of variables that are selected anywhere in it, such as `object.spec.replicas`."""
+    match node:
+        case Constant() | Name():
+            return []
+        case Select():
+            inside = selections(node.operand)
+            if isinstance(node.operand, Name):
+                return [f"{node.operand.name}.{node.field}"]
+            straight = isinstance(node.operand, Select) and inside
+            return [*inside, f"{inside[-1]}.{node.field}"] if straight else inside
+        case Invocation():
+            inner: tuple[Node, ...] = node.arguments
+        case Elements():
+            inner = node.elements
+        case Loop():
+            inner = (node.range, node.first, node.condition, node.step, node.last)
+    return [path for part in inner for path in selections(part)]
+
+
 def _parts(data: bytes) -> dict[int, bytes]:
     """The fields of a message that have a length, the last of each number."""
     return {number: value for number, _, value in entries(data) if isinstance(value, bytes)}

@@ -312,6 +312,10 @@ def _finalizers(type_: ResourceType, finalizers: list[str], options: DeleteOptio
 
 def _mark(context: Context, type_: ResourceType, metadata: JSONObject, grace: int) -> None:
     first = "deletionTimestamp" not in metadata
+    if type_.kind == "CustomResourceDefinition":
+        # Neither a grace period nor a new generation: a controller ends it.
+        metadata.setdefault("deletionTimestamp", rfc3339(context.now()))
+        return
     if not first and grace and grace >= metadata.get("deletionGracePeriodSeconds", 0):
         return
     if first or type_.strategy.graceful_seconds is not None:

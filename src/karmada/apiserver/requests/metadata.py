@@ -106,8 +106,6 @@ def tidy(metadata: JSONObject) -> None:
 
 
 _COUNTED_METADATA = {
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): ("labels", "annotations"),
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): ("labels", "annotations"),
     ("discovery.k8s.io", "endpointslices"): ("labels",),
     ("apps", "deployments"): ("annotations",),
 }
@@ -125,6 +123,4 @@ def same_generation(type_: ResourceType, new: JSONObject, old: JSONObject) -> bo
     if not same_but(new, old, ("metadata", "status") if type_.has_status or not type_.custom else ("metadata",)):
         return False
     counted = _COUNTED_METADATA.get(type_.stored_as, ())
-    if counted and new.get("webhooks"):
-        return True  # only an empty list of webhooks differs from the absent one that is stored, so any write counts
     return all(new["metadata"].get(key) == old["metadata"].get(key) for key in counted)

@@ -100,9 +100,12 @@ def patch_body(call: Call, kind: PatchType) -> Any:
             text = f"json: cannot unmarshal {_shape(body)} into Go value of type map[string]interface {{}}"
             raise bad_request(f"error decoding patch: {text}")
         return body
+    if body is None:
+        return []
     if not isinstance(body, list):
         text = f"json: cannot unmarshal {_shape(body)} into Go value of type []handlers.jsonPatchOp"
         raise bad_request(f"error decoding patch: {text}")
+    body = [{} if operation is None else operation for operation in body]
     for operation in body:
         if not isinstance(operation, dict):
             text = f"json: cannot unmarshal {_shape(operation)} into Go value of type handlers.jsonPatchOp"

@@ -33,7 +33,12 @@ Check = Callable[[Any, Any, Any], Unknown]
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _RAW = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
-_SPEEDS = ("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies")
+_KEPT_EMPTY = (
+    ("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies"),
+    ("io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration", "webhooks"),
+    ("io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration", "webhooks"),
+)
+"""Lists whose rules know an empty one from none."""
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 _ZERO: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}
@@ -107,8 +112,8 @@ def _object(schema: Schema) -> Check:
     for key, child in properties.items():
         plain = not child.name and child.type in ("string", "boolean") and child.format != "byte"
         checks[key] = (str if child.type == "string" else bool) if plain else child
-    # An empty object of any kind is not the same as none; empty speeds of scaling are refused where none are defaulted.
-    typed = {k: code for k, code in wire.items() if properties[k].name != _RAW and (schema.name, k) != _SPEEDS}
+    # An empty object of any kind is not the same as none.
+    typed = {k: code for k, code in wire.items() if properties[k].name != _RAW and (schema.name, k) not in _KEPT_EMPTY}
     omitted = frozenset(key for key, code in typed.items() if code == "z")
     nulled = frozenset(k for k, c in typed.items() if c == "s" and _zero_of(properties[k], c)() is None)
     may_be_null = nulled | {key for key, code in wire.items() if code == "n"}

@@ -12,9 +12,10 @@ from karmada.apiserver.builtin.strategies.match_conditions import (
     match_conditions,
 )
 from karmada.apiserver.builtin.strategies.mutations import mutation_errors
+from karmada.apiserver.builtin.strategies.policy_variables import OWN, Variables, declared, given
 from karmada.apiserver.schema.metadata import kind_errors
 
-_VARIABLES = ("object", "oldObject", "request", "namespaceObject", "authorizer")
+_GIVEN = ("object", "oldObject", "request", "namespaceObject", "authorizer")
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
@@ -24,9 +25,20 @@ def _default(obj: JSONObject) -> None:
     default_match(obj["spec"].get("matchConstraints"))
 
 
-def _known(spec: JSONObject) -> tuple[str, ...]:
+def _known(spec: JSONObject) -> dict[str, str]:
     """The variables of conditions: parameters only where there are some."""
-    return (*_VARIABLES, "params") if spec.get("paramKind") is not None else _VARIABLES
+    return given((*_GIVEN, "params") if spec.get("paramKind") is not None else _GIVEN)
+
+
+def _with_own(spec: JSONObject, count: int | None = None) -> Variables:
+    """The same with the policy's own variables, or the first of them."""
+    known = _known(spec)
+    variables = spec.get("variables") or []
+    if variables:
+        known |= given([OWN])
+    for variable in variables[:count]:
+        known = declared(known, variable.get("name") or "", variable.get("expression") or "")
+    return known
 
 
 def _common(spec: JSONObject) -> Errors:
@@ -43,8 +55,7 @@ def _common(spec: JSONObject) -> Errors:
         errors += match_errors(match, "spec.matchConstraints")
     errors += match_conditions(spec.get("matchConditions") or [], "spec.matchConditions", _known(spec))
     for index, variable in enumerate(spec.get("variables") or ()):
-        before = ("variables",) if index else ()
-        errors += _variable(variable, f"spec.variables[{index}]", (*_known(spec), *before))
+        errors += _variable(variable, f"spec.variables[{index}]", _with_own(spec, index))
     return errors
 
 
@@ -56,7 +67,7 @@ def _parameters(kind: JSONObject, path: str) -> Errors:
     return errors + (kind_errors(f"{path}.kind", name) if name else [required(f"{path}.kind")])
 
 
-def _variable(variable: JSONObject, path: str, known: tuple[str, ...]) -> Errors:
+def _variable(variable: JSONObject, path: str, known: Variables) -> Errors:
     name, expression = variable.get("name") or "", variable.get("expression") or ""
     errors: Errors = [] if name else [required(f"{path}.name", "name is not specified")]
     if name and not _IDENTIFIER.fullmatch(name):
@@ -69,7 +80,7 @@ def _variable(variable: JSONObject, path: str, known: tuple[str, ...]) -> Errors
 def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     spec = obj["spec"]
     errors = _common(spec)
-    known = (*_known(spec), "variables") if spec.get("variables") else _known(spec)
+    known = _with_own(spec)
     validations, audits = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not audits:
         text = "validations or auditAnnotations must contain at least one item"
@@ -88,7 +99,7 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-def _validation(validation: JSONObject, path: str, known: tuple[str, ...]) -> Errors:
+def _validation(validation: JSONObject, path: str, known: Variables) -> Errors:
     expression, message = validation.get("expression") or "", validation.get("message") or ""
     if expression.strip():
         errors = condition_errors(f"{path}.expression", expression, known)
@@ -98,7 +109,7 @@ def _validation(validation: JSONObject, path: str, known: tuple[str, ...]) -> Er
     if text and not text.strip():
         errors.append(invalid(f"{path}.messageExpression", text, "must be non-empty if specified"))
     elif text:
-        without = [name for name in known if name != "authorizer"]
+        without = {name: kind for name, kind in known.items() if name != "authorizer"}
         errors += expression_errors(f"{path}.messageExpression", text, without, "string")
     if message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "must be non-empty if specified"))
@@ -109,7 +120,7 @@ def _validation(validation: JSONObject, path: str, known: tuple[str, ...]) -> Er
     return errors
 
 
-def _audit(audit: JSONObject, path: str, known: tuple[str, ...], policy: str) -> Errors:
+def _audit(audit: JSONObject, path: str, known: Variables, policy: str) -> Errors:
     errors = qualified_name(f"{path}.key", f"{policy}/{audit.get('key') or ''}")
     expression = audit.get("valueExpression") or ""
     if not expression.strip():
@@ -124,7 +135,7 @@ def _validate_mutating(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors += changing_errors(spec["matchConstraints"], "spec.matchConstraints")
     if not spec.get("mutations"):
         errors.append(required("spec.mutations", "mutations must contain at least one item"))
-    known = (*_known(spec), "variables") if spec.get("variables") else _known(spec)
+    known = _with_own(spec)
     for index, mutation in enumerate(spec.get("mutations") or ()):
         errors += mutation_errors(mutation, f"spec.mutations[{index}]", known)
     policy = spec.get("reinvocationPolicy") or ""

@@ -1,23 +1,25 @@
 """CEL in admission webhooks and policies: expressions that compile, conditions that have a name and say yes or no.
 
-Variables but the authoriser have no types here: what only their types make wrong is found when an expression is
-evaluated.
+What only the types of objects make wrong is found when an expression is evaluated; see `policy_variables`.
 """
-
-from collections.abc import Iterable
 
 from karmada.api.field_errors import FieldError, duplicate, invalid, required
 from karmada.apiserver import cel
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qualified_name
-from karmada.apiserver.cel import authorization
+from karmada.apiserver.builtin.strategies.policy_variables import OWN, Variables, compiled
 from karmada.apiserver.cel.syntax import Name, Node, Select
 
 _MOST = 64
+_SPELT = {
+    "null": "null_type",
+    "duration": "google.protobuf.Duration",
+    "timestamp": "google.protobuf.Timestamp",
+}
 _UNTYPED = ("object", "oldObject")
 """What has no type in the reference either."""
 
 
-def match_conditions(conditions: list[JSONObject], path: str, variables: Iterable[str]) -> Errors:
+def match_conditions(conditions: list[JSONObject], path: str, variables: Variables) -> Errors:
     """What is wrong with the conditions under which a webhook or policy is asked at all."""
     errors: Errors = []
     if len(conditions) > _MOST:
@@ -37,44 +39,33 @@ def match_conditions(conditions: list[JSONObject], path: str, variables: Iterabl
     return errors
 
 
-def _condition(field: str, expression: str, variables: Iterable[str]) -> Errors:
+def _condition(field: str, expression: str, variables: Variables) -> Errors:
     if not expression.strip():
         return [required(field)]
     return condition_errors(field, expression, variables)
 
 
-def condition_errors(field: str, expression: str, variables: Iterable[str]) -> Errors:
+def condition_errors(field: str, expression: str, variables: Variables) -> Errors:
     """An expression must be CEL that says yes or no, with these variables."""
     return expression_errors(field, expression, variables, "bool")
 
 
-def expression_errors(field: str, expression: str, variables: Iterable[str], *wanted: str) -> Errors:
+def expression_errors(field: str, expression: str, variables: Variables, *wanted: str) -> Errors:
     """An expression must be CEL, with these variables, and of a wanted type; where its type is unknown, it may be."""
     expression = expression.strip()
     try:
-        program = cel.compile(expression, typed(variables))
+        program = compiled(expression, variables)
     except cel.CompileError as error:
         return [invalid(field, expression, f"compilation failed: {error}")]
-    kind = "null_type" if program.returns == "null" else program.returns.replace("<", "(").replace(">", ")")
+    kind = _SPELT.get(program.returns) or program.returns.replace("<", "(").replace(">", ")")
     if not wanted or kind in wanted or (kind == cel.DYN and not _untyped(program.syntax())):
         return []
     choice = wanted[0] if len(wanted) == 1 else f"one of [{' '.join(wanted)}]"
     return [invalid(field, expression, f"must evaluate to {choice} but got {kind}")]
 
 
-def typed(variables: Iterable[str]) -> dict[str, str]:
-    """The types of variables as far as they are known where an expression is checked."""
-    types = dict.fromkeys(variables, cel.DYN)
-    if authorization.VARIABLE in types:
-        types |= {
-            authorization.VARIABLE: authorization.TYPE,
-            authorization.REQUEST_VARIABLE: authorization.REQUEST_TYPE,
-        }
-    return types
-
-
 def _untyped(node: Node) -> bool:
     """Whether it is a variable without a type or a part of one."""
     while isinstance(node, Select):
         node = node.operand
-    return isinstance(node, Name) and node.name in _UNTYPED
+    return isinstance(node, Name) and (node.name in _UNTYPED or node.name.startswith(f"{OWN}."))

@@ -1,11 +1,9 @@
 """Rules of the mutations of admission policies."""
 
-from collections.abc import Iterable
-
 from karmada.api.field_errors import invalid, required
 from karmada.apiserver import cel
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, unsupported
-from karmada.apiserver.builtin.strategies.match_conditions import typed
+from karmada.apiserver.builtin.strategies.policy_variables import Variables, compiled
 from karmada.apiserver.cel.constructors import untyped
 
 _FORMS = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
@@ -13,7 +11,7 @@ _RESULTS = {"applyConfiguration": ("Object", "map<"), "jsonPatch": ("list(JSONPa
 """For each form, the type of its expressions, and what that is where constructors are rewritten to maps."""
 
 
-def mutation_errors(mutation: JSONObject, path: str, variables: Iterable[str]) -> Errors:
+def mutation_errors(mutation: JSONObject, path: str, variables: Variables) -> Errors:
     """What is wrong with one mutation."""
     kind = mutation.get("patchType") or ""
     if not kind:
@@ -32,14 +30,14 @@ def mutation_errors(mutation: JSONObject, path: str, variables: Iterable[str]) -
     return errors
 
 
-def _expression(expression: str, field: str, form: str, variables: Iterable[str]) -> Errors:
+def _expression(expression: str, field: str, form: str, variables: Variables) -> Errors:
     expression = expression.strip()
     if not expression:
         return [required(field)]
     wanted, shape = _RESULTS[form]
     plain = untyped(expression)
     try:
-        found = cel.compile(plain, typed(variables)).returns
+        found = compiled(plain, variables).returns
     except cel.CompileError as error:
         return [invalid(field, expression, f"compilation failed: {error}")]
     if plain != expression and (found == cel.DYN or found.startswith(shape)):

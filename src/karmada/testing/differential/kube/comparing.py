@@ -16,8 +16,11 @@ _OPAQUE = {
     "storageVersionHash": "<hash>",
     "time": "<time>",
     "remainingItemCount": "<count>",
+    "jwks_uri": "<address>",
     "authentication.kubernetes.io/credential-id": "<credential>",
 }
+_OWN_ADDRESS = "serverAddress"
+"""Where a server is reached, if it says so."""
 _BUILD = ("gitCommit", "gitTreeState", "buildDate", "goVersion")
 """What `/version` says of how a server was built."""
 _UNORDERED = ("managedFields", "causes", "resourceRules", "nonResourceRules")
@@ -33,7 +36,7 @@ def plain(value: Any, key: str = "") -> Any:
         if "columnDefinitions" in value:
             columns = [{**column, "description": ""} for column in value["columnDefinitions"] or ()]
             value = {**value, "columnDefinitions": columns}
-        return {name: plain(child, name) for name, child in value.items()}
+        return {name: plain(child, name) for name, child in value.items() if name != _OWN_ADDRESS}
     if isinstance(value, list):
         if key == "cells":
             value = [_cell(one) for one in value]
@@ -45,7 +48,7 @@ def plain(value: Any, key: str = "") -> Any:
         return _OPAQUE[key]
     if key == "manager" and isinstance(value, str):
         return value.partition("-v1.")[0]
-    if key == "nodePort" and isinstance(value, int) and 30000 <= value <= 32767:
+    if key == "nodePort" and isinstance(value, int) and 30000 <= value < 33000:
         return "<port>"
     if isinstance(value, str):
         value = _RANDOM.sub("<uid>", value)

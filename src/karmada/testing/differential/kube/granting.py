@@ -62,7 +62,7 @@ def _attempt(dice: Random, name: str) -> Step:
     rules = dice.sample(_RULES, dice.randint(1, 2))
     role = {"metadata": {"name": "r"}, "rules": rules}
     target = dice.choice(
-        (("Role", "r"), ("ClusterRole", "view"), ("ClusterRole", name), ("ClusterRole", "none"), ("X", "y"))
+        (("Role", "r"), ("ClusterRole", "system:discovery"), ("ClusterRole", name), ("ClusterRole", "none"), ("X", "y"))
     )
     ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": target[0], "name": target[1]}
     binding = {"metadata": {"name": dice.choice("bc")}, "roleRef": ref, "subjects": [{"kind": "User", "name": "joe"}]}

@@ -1,8 +1,10 @@
 """Where we differ from a kube-apiserver on purpose: one predicate and one reason each."""
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from karmada.testing.differential.kube.comparing import plain
 from karmada.testing.differential.kube.peers import Answer
 
 
@@ -15,6 +17,8 @@ class Difference(NamedTuple):
     step: dict[str, Any]
     stock: Answer
     own: Answer
+    collecting: bool = False
+    """Whether an object waited for the garbage collector before."""
 
     @property
     def place(self) -> str:
@@ -62,9 +66,54 @@ def _needs_kubelet(one: Difference) -> bool:
 _WAITING = ("foregroundDeletion", "'finalizers': ['orphan']")
 
 
+def waits(answer: Answer) -> bool:
+    """Whether an answer shows an object that waits for the garbage collector."""
+    return any(word in str(answer.body) for word in _WAITING)
+
+
 def _collected(one: Difference) -> bool:
     """The garbage collector stands beside kube-apiserver and is part of ours."""
+    if one.collecting and one.own.code == 404:
+        return True
     return any(word in str(one.stock.body) and word not in str(one.own.body) for word in _WAITING)
+
+
+def _starting(one: Difference) -> bool:
+    return one.stock.code == 429 and "storage is (re)initializing" in str(one.stock.body)
+
+
+def _dangling(one: Difference) -> bool:
+    """Both servers say a moment later whether the level of a FlowSchema exists."""
+    if "flowschemas" not in one.step["path"] or one.kind != "object":
+        return False
+    return ("Dangling" in str(one.stock.body)) != ("Dangling" in str(one.own.body)) or one.text.endswith(_UNSURE)
+
+
+_UNSURE = ("'True' / '?'", "'?' / 'True'", "'False' / '?'", "'?' / 'False'")
+
+
+def _one_of_webhooks(one: Difference) -> bool:
+    """Validating webhooks are asked at once, and the first refusal counts."""
+    refusals = [set(_HOOKS.findall(str(answer.body))) for answer in (one.stock, one.own) if answer.code >= 400]
+    return len(refusals) == 2 and bool(refusals[0]) and bool(refusals[1]) and not refusals[0] & refusals[1]
+
+
+_HOOKS = re.compile(r'webhook "(\w+\.example\.com)"|webhook \\"(\w+\.example\.com)')
+
+
+def _allocates(one: Difference) -> bool:
+    return "failed to allocate IP" in str(one.stock.body) and "webhook" in str(one.stock.body)
+
+
+def _lagging(one: Difference) -> bool:
+    """A watch from version 0 begins with what a cache holds, which may be a moment behind."""
+    if "resourceVersion=0" not in one.step["path"] or not isinstance(one.stock.body, list):
+        return False
+    return sorted(map(repr, plain(one.stock.body))) == sorted(map(repr, plain(one.own.body)))
+
+
+def _status_creates_service(one: Difference) -> bool:
+    return "/services/o/status" in one.step["path"] and one.own.code == one.stock.code == 201
 
 
 def _list_for_text(one: Difference) -> bool:
@@ -92,6 +141,12 @@ WANTED: tuple[Wanted, ...] = (
     ),
     Wanted("null counts as absent in applied custom objects too, as it does in others", _applied_null),
     Wanted("the garbage collector is part of the server, and may have been faster", _collected),
+    Wanted("kube-apiserver reads the definition anew and asks to come back", _starting),
+    Wanted("a FlowSchema says a moment later whether its level exists", _dangling),
+    Wanted("of several webhooks that refuse, the first to answer is named", _one_of_webhooks),
+    Wanted("kube-apiserver asks webhooks about the IPAddress of a Service as well", _allocates),
+    Wanted("a watch from version 0 may be a moment behind in kube-apiserver", _lagging),
+    Wanted("a Service that is created by its status is complete", _status_creates_service),
     Wanted("a list in place of a text with a format is refused; kube-apiserver overlooks it", _list_for_text),
     Wanted("a server that runs no workloads says so with 501", _needs_kubelet),
     Wanted("kube-apiserver forgets the template generation in lists of DaemonSets", _listed_daemons),

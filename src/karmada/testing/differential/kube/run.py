@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from karmada.testing.differential.kube.comparing import difference
-from karmada.testing.differential.kube.known import Difference, wanted
+from karmada.testing.differential.kube.known import Difference, waits, wanted
 from karmada.testing.differential.kube.peers import Answer, Peer
 from karmada.testing.differential.kube.scenarios import Step
 from karmada.testing.differential.kube.transcripts import filled, remember
@@ -93,6 +93,7 @@ class Run:
         variables = [{**self._variables, "run": run, "ns": f"d-{run}"} for _ in self._peers]
         self._both("POST", "/api/v1/namespaces", {"metadata": {"name": f"d-{run}"}})
         answers = Answer(200, None), Answer(200, None)
+        collecting = False
         try:
             for at, step in enumerate(steps):
                 if step.get("wait"):
@@ -104,9 +105,10 @@ class Run:
                 answers = self._ask(step, variables)
                 tally.requests += 1
                 found = difference(*answers)
+                collecting = collecting or waits(answers[0])
                 if found is None:
                     continue
-                mismatch = Difference(*found, step, *answers)
+                mismatch = Difference(*found, step, *answers, collecting)
                 reason = wanted(mismatch)
                 if reason is not None:
                     tally.known[reason] += 1
