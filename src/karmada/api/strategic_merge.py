@@ -170,7 +170,8 @@ def _merge_lists(live: list[Any], patch: list[Any], schema: MergeSchema | None) 
             merged[positions[key]] = apply(merged[positions[key]], item, schema.element() if schema else None)
         else:
             positions[key] = len(merged)
-            merged.append(_cleaned(item))
+            # A null key names an element that nobody has yet; decoding makes it the zero value.
+            merged.append({**_cleaned(item), merge_key: item[merge_key]})
     return _ordered(merged, additions, live, merge_key)
 
 

@@ -131,7 +131,7 @@ class ServerPages:
     def _only_read(self, path: str) -> bool:
         """Whether a page knows no method but GET: the version and lists of resources; lists of groups answer to all."""
         parts = path.split("/")
-        if path in ("/version", "/api"):
+        if path in ("/version", "/api", "/.well-known/openid-configuration", "/openid/v1/jwks"):
             return True
         listed = (parts[1] == "api" and len(parts) == 3) or (parts[1] == "apis" and len(parts) == 4)
         return listed and self._discovery.get(path) is not None

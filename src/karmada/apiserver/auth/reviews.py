@@ -178,7 +178,7 @@ def _attributes(spec: JSONObject) -> Attributes:
 
 
 def _subject_of(spec: JSONObject) -> UserInfo:
-    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
     return UserInfo(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
 
 

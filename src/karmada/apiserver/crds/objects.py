@@ -4,8 +4,9 @@ from functools import lru_cache
 from typing import Any
 
 from karmada.api.field_errors import FieldError
+from karmada.apiserver.crds import scale_values
 from karmada.apiserver.crds.embedded import validate_embedded
-from karmada.apiserver.resources import ResourceType
+from karmada.apiserver.resources import ResourceType, ScalePaths
 from karmada.apiserver.schema.defaulting import filler
 from karmada.apiserver.schema.metadata import validate_metadata
 from karmada.apiserver.schema.model import COMPILED, MISSING, Schema
@@ -48,22 +49,27 @@ def drop_status(obj: JSONObject) -> None:
     obj.pop("status", None)
 
 
-def validate(schema: Schema, namespaced: bool, obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
+def validate(
+    schema: Schema, namespaced: bool, scale: ScalePaths | None, obj: JSONObject, old: JSONObject | None
+) -> list[FieldError]:
     """What is wrong with a new object or an update."""
     errors = validate_metadata(obj, old, namespaced=namespaced, custom=True)
     errors += validate_schema(schema, obj, MISSING if old is None else old)
     errors += validate_embedded(schema, obj, MISSING if old is None else old)
-    return errors + _expressions(schema, obj, old, errors)
+    scaled = scale_values.spec_errors(scale, obj) + scale_values.status_errors(scale, obj)
+    return errors + scaled + _expressions(schema, obj, old, errors)
 
 
-def validate_status(schema: Schema, namespaced: bool, obj: JSONObject, old: JSONObject | None) -> list[FieldError]:
+def validate_status(
+    schema: Schema, namespaced: bool, scale: ScalePaths | None, obj: JSONObject, old: JSONObject | None
+) -> list[FieldError]:
     """What is wrong with an update through the status subresource."""
     errors = validate_metadata(obj, old, namespaced=namespaced, custom=True)
     status = (schema.properties or {}).get("status")
     if status is not None and "status" in obj:
         before = MISSING if old is None else old.get("status", MISSING)
         errors += validate_schema(status, obj["status"], before, "status")
-    return errors + _expressions(schema, obj, old, errors)
+    return errors + scale_values.status_errors(scale, obj) + _expressions(schema, obj, old, errors)
 
 
 def _expressions(schema: Schema, obj: JSONObject, old: JSONObject | None, errors: list[FieldError]) -> list[FieldError]:

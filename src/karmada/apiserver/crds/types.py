@@ -97,7 +97,7 @@ def _type(spec: JSONObject, version: JSONObject, storage: str) -> ResourceType:
         categories=tuple(names.get("categories") or ()),
         verbs=VERBS,
         subresources=tuple(subresources),
-        strategy=_strategy(schema, version, namespaced, has_status),
+        strategy=_strategy(schema, version, namespaced, has_status, _scale_paths(scale)),
         columns=_columns(version),
         storage_version=storage,
         custom=True,
@@ -107,12 +107,14 @@ def _type(spec: JSONObject, version: JSONObject, storage: str) -> ResourceType:
     )
 
 
-def _strategy(schema: Schema, version: JSONObject, namespaced: bool, has_status: bool) -> Strategy:
+def _strategy(
+    schema: Schema, version: JSONObject, namespaced: bool, has_status: bool, scale: ScalePaths | None
+) -> Strategy:
     paths = (field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ())
     return Strategy(
         prepare_create=objects.drop_status if has_status else objects.keep,
-        validate=partial(objects.validate, schema, namespaced),
-        validate_status=partial(objects.validate_status, schema, namespaced),
+        validate=partial(objects.validate, schema, namespaced, scale),
+        validate_status=partial(objects.validate_status, schema, namespaced, scale),
         unconditional_update=False,
         selectable=selectable.fields(*paths),
     )

@@ -302,7 +302,7 @@ def _finalizers(type_: ResourceType, finalizers: list[str], options: DeleteOptio
     if options.orphan is not None:
         policy = "Orphan" if options.orphan else "Background"
     if not policy:
-        if type_.stored_as not in _ORPHANED_BY_DEFAULT or finalizers:
+        if type_.stored_as not in _ORPHANED_BY_DEFAULT or set(finalizers) & set(_POLICY_FINALIZERS.values()):
             return finalizers
         policy = "Orphan"
     wanted = _POLICY_FINALIZERS.get(policy)

@@ -10,7 +10,7 @@ from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.requests.negotiation import JSON, View, negotiate
 from karmada.apiserver.requests.paths import ResourcePath
 from karmada.apiserver.requests.pipeline import Pipeline
-from karmada.apiserver.requests.routing import attributes_of, route
+from karmada.apiserver.requests.routing import CONNECT, attributes_of, route
 from karmada.machinery.transport import Request
 
 _METHODS = {
@@ -68,7 +68,8 @@ class Dispatcher:
         """Route an authorised request."""
         served = route(self.pipeline.context.catalog, method, verb, path)
         # What is passed on is negotiated with who answers it.
-        view = negotiate(accept, verb in ("list", "watch")) if accept and path.subresource != "proxy" else JSON
+        passed_on = path.subresource in CONNECT and path.subresource != "log"
+        view = negotiate(accept, verb in ("list", "watch")) if accept and not passed_on else JSON
         if params and params.get("pretty") in ("true", "1"):
             view = View(view.form, view.version, view.yaml, True)
         call = Call(

@@ -53,7 +53,8 @@ async def read_page(context: Context, call: Call, options: ListOptions, selectio
             at = version
     else:
         await context.store.sync()
-    limit = 0 if options.resource_version == "0" and not options.match else options.limit
+    whole = selection.name or (options.resource_version == "0" and not options.match)
+    limit = 0 if whole else options.limit
     try:
         return context.store.list(call.served.key, call.namespace, selection.match, limit, after, at, selection.label)
     except Compacted:

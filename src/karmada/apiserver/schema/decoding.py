@@ -35,10 +35,11 @@ _RAW = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _KEPT_EMPTY = (
     ("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies"),
-    ("io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration", "webhooks"),
-    ("io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration", "webhooks"),
+    ("io.k8s.api.core.v1.EphemeralContainer", "ports"),
+    ("io.k8s.api.core.v1.EphemeralContainer", "resizePolicy"),
+    ("io.k8s.api.core.v1.EphemeralContainer", "restartPolicyRules"),
 )
-"""Lists whose rules know an empty one from none."""
+"""Lists that are refused when they are given, be they empty."""
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 _ZERO: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}
@@ -197,6 +198,11 @@ def _map(schema: Schema) -> Check:
         check = _check(child)
         unknown: Unknown = None
         for key, value in obj.items():
+            if value is None:
+                if child.properties is not None and child.name not in _SPECIAL:
+                    obj[key] = value = _zero_of(child, "v")()
+                elif child.items is not None:
+                    continue
             found = check(value, obj, key)
             if found is not None:
                 unknown = below(key, found, unknown)

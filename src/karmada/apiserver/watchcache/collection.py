@@ -107,9 +107,10 @@ class Collection:
             item = self.items[key]
             if not match(item):
                 continue
-            if limit and len(found) == limit:
-                return Page(found, revision, _position(found[-1]), 0)
             found.append(item)
+            if len(found) == limit:
+                # Whether what follows matches is seen on the next page, which may be empty.
+                return Page(found, revision, _position(item) if key != self.keys[high - 1] else "", 0)
         return Page(found, revision, "", 0)
 
     def _candidates(self, low: int, high: int, label: Label | None) -> Iterable[str]:

@@ -214,7 +214,27 @@ def _validate_capacity(obj: JSONObject, old: JSONObject | None) -> Errors:
     return errors
 
 
-VOLUME_ATTACHMENT = strategy(validate=_validate_attachment, namespaced=False, unconditional_update=False)
+def _validate_attachment_status(obj: JSONObject, old: JSONObject | None) -> Errors:
+    errors: Errors = []
+    for field in ("attachError", "detachError"):
+        error = obj["status"].get(field) or {}
+        if len((error.get("message") or "").encode()) > _MESSAGE:
+            text = f"Too long: may not be more than {_MESSAGE} bytes"
+            errors.append(FieldError("FieldValueTooLong", f"status.{field}.message", text))
+        code = error.get("errorCode")
+        if code is not None and code < 0:
+            text = "must be between 0 and 2147483647, inclusive"
+            errors.append(invalid(f"status.{field}.errorCode", code, text))
+    return errors
+
+
+_MESSAGE = 262144
+VOLUME_ATTACHMENT = strategy(
+    validate=_validate_attachment,
+    validate_status=_validate_attachment_status,
+    namespaced=False,
+    unconditional_update=False,
+)
 VOLUME_ATTRIBUTES_CLASS = strategy(validate=_validate_attributes_class, namespaced=False)
 CSI_DRIVER = strategy(
     _default_driver,

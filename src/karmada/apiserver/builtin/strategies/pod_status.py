@@ -14,6 +14,7 @@ from karmada.apiserver.builtin.strategies.common import (
     one_of,
     qualified_name,
 )
+from karmada.apiserver.builtin.strategies.extended_claims import extended_claim
 
 _STATUSES = (
     ("containerStatuses", "containers"),
@@ -70,6 +71,7 @@ def status_errors(pod: JSONObject, old: JSONObject | None) -> Errors:
     for field, containers in _STATUSES:
         errors += _transitions(status.get(field) or [], before.get(field) or [], f"status.{field}", spec, containers)
     errors += _claims(status.get("resourceClaimStatuses") or [], spec)
+    errors += extended_claim(status.get("extendedResourceClaimStatus"), spec)
     errors += _addresses(status, before, "podIPs") + _host_addresses(status, before)
     for field, _ in _STATUSES:
         errors += _users(status.get(field) or [], f"status.{field}", spec)

@@ -21,6 +21,7 @@ _OPAQUE = {
 }
 _OWN_ADDRESS = "serverAddress"
 """Where a server is reached, if it says so."""
+_ADDRESS_LINE = re.compile(r"\n +serverAddress: \S+")
 _BUILD = ("gitCommit", "gitTreeState", "buildDate", "goVersion")
 """What `/version` says of how a server was built."""
 _UNORDERED = ("managedFields", "causes", "resourceRules", "nonResourceRules")
@@ -53,6 +54,7 @@ def plain(value: Any, key: str = "") -> Any:
     if isinstance(value, str):
         value = _RANDOM.sub("<uid>", value)
         value = _RECENT.sub("<time>", value)
+        value = _ADDRESS_LINE.sub("", value)
         return _ALLOCATED.sub("<ip>", value) if key in ("clusterIP", "clusterIPs") else value
     return value
 
