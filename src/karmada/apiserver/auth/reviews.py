@@ -185,12 +185,13 @@ def _subject_of(spec: JSONObject) -> UserInfo:
 def _access_errors(spec: JSONObject, needs_user: bool) -> list[FieldError]:
     errors = []
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if (resource is None) == (path is None):
-        shown = "null" if path is None else _shown(path)
-        message = (
-            f"Invalid value: {shown}: exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        )
-        errors.append(FieldError("FieldValueInvalid", "spec", message))
+    if resource is not None and path is not None:
+        shown = _shown({"Path": path.get("path") or "", "Verb": path.get("verb") or ""})
+        message = f"Invalid value: {shown}: cannot be specified in combination with resourceAttributes"
+        errors.append(FieldError("FieldValueInvalid", "spec.nonResourceAttributes", message))
+    elif resource is None and path is None:
+        message = "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        errors.append(FieldError("FieldValueInvalid", "spec.resourceAttributes", message))
     if needs_user and not spec.get("user") and not spec.get("groups"):
         message = 'Invalid value: "": at least one of user or group must be specified'
         errors.append(FieldError("FieldValueInvalid", "spec.user", message))

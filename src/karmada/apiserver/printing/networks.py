@@ -23,8 +23,10 @@ def _external_address(obj: JSONObject) -> str:
             return str(spec.get("externalName", ""))
         case "LoadBalancer":
             return ",".join([*_balancer(obj), *addresses]) or "<pending>"
-        case _:
+        case "ClusterIP" | "NodePort":
             return ",".join(addresses) or cells.NONE
+        case _:
+            return "<unknown>"
 
 
 def _balancer(obj: JSONObject) -> list[str]:

@@ -20,10 +20,11 @@ async def apply(context: Context, call: Call) -> Answer:
     options = write_options(dict(call.params), "PatchOptions", apply=True)
     config = await offload.run(offload.size_of(call), configuration, context, call)
     meta = dict(metadata.ensure(config))  # checks fill it in; the configuration stays as it was sent
-    meta["name"] = meta.get("name") or call.name
+    item = context.store.get(call.served.key, call.namespace, call.name)
+    if item is not None:
+        meta.setdefault("name", call.name)
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
-    item = context.store.get(call.served.key, call.namespace, call.name)
     if item is not None and meta.get("uid") not in (None, "", item.index.uid):
         error = field_errors.invalid("metadata.uid", meta["uid"], "field is immutable")
         raise invalid(call.served.type.group, call.served.kind, call.name, [error])

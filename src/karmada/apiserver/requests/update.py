@@ -160,9 +160,10 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     wrong = metadata.keep(new["metadata"], old["metadata"])
     errors = wrong * as_change(looks.status if status else looks.main)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    _prepare(change, new, old)
     if not change.managed:
+        # Who gives a field owns it, even where an update does not change it.
         await offload.run(size, ownership.track, context, call, new, old, change.options.field_manager)
+    _prepare(change, new, old)
     view = change.view
     request = AdmissionRequest(
         Operation.UPDATE,

@@ -40,6 +40,7 @@ def prepare_status(pod: JSONObject, old: JSONObject) -> None:
     """What is fixed when a pod is made, or never goes back, may be left out by whoever reports its status."""
     before = old.get("status") or {}
     status = pod.setdefault("status", {})
+    status.pop("nodeAllocatableResourceClaimStatuses", None)  # of a feature that is no stable part of the API
     for field in ("qosClass", "observedGeneration"):
         if before.get(field) and not status.get(field):
             status[field] = before[field]

@@ -56,7 +56,7 @@ def _listed_daemons(one: Difference) -> bool:
 
 def _aggregates(one: Difference) -> bool:
     """ClusterRoles are aggregated by a controller, which stands beside kube-apiserver and is part of ours."""
-    return "clusterroles" in one.step["path"] and ".rules" in one.text
+    return "clusterroles" in one.step["path"] and (".rules" in one.text or "409" in one.text.partition(":")[0])
 
 
 def _needs_kubelet(one: Difference) -> bool:
@@ -99,6 +99,10 @@ _UNSURE = ("'True' / '?'", "'?' / 'True'", "'False' / '?'", "'?' / 'False'")
 
 def _empty_in_webhook(one: Difference) -> bool:
     return "webhookconfigurations" in one.step["path"] and one.text.startswith(".metadata.generation")
+
+
+def _empty_overhead(one: Difference) -> bool:
+    return "Pod Overhead set without" in str(one.stock.body) and one.own.code < 300
 
 
 def _both_empty(one: Difference) -> bool:
@@ -157,6 +161,7 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("kube-apiserver reads the definition anew and asks to come back", _starting),
     Wanted("whether the level of a FlowSchema or the service of an APIService exists is said later", _said_later),
     Wanted("an empty list or text in a webhook that has none is no change", _empty_in_webhook),
+    Wanted("an empty overhead of a pod is as good as none", _empty_overhead),
     Wanted("an empty list of devices is as good as none", _both_empty),
     Wanted("of several webhooks that refuse, the first to answer is named", _one_of_webhooks),
     Wanted("kube-apiserver asks webhooks about the IPAddress of a Service as well", _allocates),

@@ -18,6 +18,8 @@ from karmada.testing.differential.minimise import minimise
 _PATIENCE = 15.0
 _ENDING = ("code", "object")
 """Differences after which the two servers hold different objects."""
+_FORGETTING = 1.2
+"""How long a server may still ask webhooks and policies that are gone; they judge what has no namespace as well."""
 _SHRINKING = 60
 """Runs of a scenario that making it short may cost."""
 
@@ -157,6 +159,8 @@ class Run:
             place = filled(path, variables[0])
             self._both("DELETE", place, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
             self._both("PATCH", place, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+        if any("admissionregistration" in path for path in made):
+            time.sleep(_FORGETTING)
 
 
 def _named(body: Any) -> bool:
