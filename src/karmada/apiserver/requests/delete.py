@@ -13,7 +13,7 @@ import orjson
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests import bodies, decoding, reading
-from karmada.apiserver.requests.list import read_page
+from karmada.apiserver.requests.list import page_metadata, read_page
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import DeleteOptions, delete_options, list_options
 from karmada.apiserver.requests.selection import select
@@ -107,10 +107,12 @@ async def delete_collection(context: Context, call: Call) -> Answer:
         for obj in items:
             obj.pop("apiVersion", None)
             obj.pop("kind", None)
-    metadata: JSONObject = {"resourceVersion": str(page.revision)}
-    if served.type.custom:
-        metadata["continue"] = ""
-    body = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata, "items": items}
+    body = {
+        "kind": served.list_kind,
+        "apiVersion": served.api_version,
+        "metadata": page_metadata(call, page, selection),
+        "items": items,
+    }
     return Answer(200, orjson.dumps(body))
 
 

@@ -25,6 +25,11 @@ async def list_objects(context: Context, call: Call) -> Answer:
     options = list_options(dict(call.params), watch=False)
     selection = await select(call.served, options.label_selector, options.field_selector)
     page = await read_page(context, call, options, selection)
+    return await _answer(call, page, page_metadata(call, page, selection))
+
+
+def page_metadata(call: Call, page: Page, selection: Selection) -> JSONObject:
+    """The metadata of a list: its revision and where it goes on."""
     metadata: JSONObject = {"resourceVersion": str(page.revision)}
     if page.next:
         metadata["continue"] = continuation.encode(continuation.Position(page.revision, start_of(call, page.next)))
@@ -32,7 +37,7 @@ async def list_objects(context: Context, call: Call) -> Answer:
             metadata["remainingItemCount"] = page.remaining
     elif call.served.type.custom:
         metadata["continue"] = ""
-    return await _answer(call, page, metadata)
+    return metadata
 
 
 async def read_page(context: Context, call: Call, options: ListOptions, selection: Selection) -> Page:

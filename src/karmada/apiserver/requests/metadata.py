@@ -69,7 +69,7 @@ def keep(metadata: JSONObject, old: JSONObject) -> list[FieldError]:
     errors = []
     for field in ("uid", "deletionTimestamp"):
         given = metadata.get(field)
-        if given and given != old.get(field):
+        if given and given != old.get(field) and not (field == "deletionTimestamp" and old.get(field)):
             text = f'Invalid value: "{given}": field is immutable'
             errors.append(FieldError("FieldValueInvalid", f"metadata.{field}", text))
     grace = metadata.get("deletionGracePeriodSeconds")

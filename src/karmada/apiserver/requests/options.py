@@ -10,6 +10,7 @@ import msgspec
 from karmada.api import field_selector, label_selector
 from karmada.apiserver.failures import invalid
 from karmada.apiserver.resources import FieldError, JSONObject
+from karmada.apiserver.schema.scalars import described
 from karmada.machinery.httpserver.failure import Failure, bad_request
 
 Params = dict[str, str]
@@ -214,13 +215,13 @@ _POLICIES = ("Foreground", "Background", "Orphan")
 
 def delete_options(params: Params, body: JSONObject | None) -> DeleteOptions:
     """Decode and check deletion options; a body replaces the query."""
-    source: JSONObject = dict(body) if body else _from_query(params)
+    source: JSONObject = _decoded(body) if body is not None else _from_query(params)
     errors: list[FieldError] = []
-    orphan, policy = source.get("orphanDependents"), source.get("propagationPolicy") or ""
-    if orphan is not None and policy:
+    orphan, policy = source.get("orphanDependents"), source.get("propagationPolicy")
+    if orphan is not None and policy is not None:
         text = f'Invalid value: "{policy}": orphanDependents and deletionPropagation cannot be both set'
         errors.append(FieldError("FieldValueInvalid", "propagationPolicy", text))
-    if policy and policy not in _POLICIES:
+    if policy is not None and policy not in _POLICIES:
         text = f'Unsupported value: "{policy}": supported values: "Foreground", "Background", "Orphan", "nil"'
         errors.append(FieldError("FieldValueNotSupported", "propagationPolicy", text))
     for value in source.get("dryRun") or ():
@@ -232,17 +233,35 @@ def delete_options(params: Params, body: JSONObject | None) -> DeleteOptions:
         raise invalid("meta.k8s.io", "DeleteOptions", "", errors)
     preconditions = source.get("preconditions") or {}
     grace = source.get("gracePeriodSeconds")
-    if grace is not None and not isinstance(grace, int):
-        raise bad_request("gracePeriodSeconds must be a number of seconds")
     return DeleteOptions(
         bool(source.get("dryRun")),
         grace,
-        policy,
+        policy or "",
         orphan,
         preconditions.get("uid") or "",
         preconditions.get("resourceVersion") or "",
         bool(source.get("ignoreStoreReadErrorWithClusterBreakingPotential")),
     )
+
+
+_TYPES: dict[str, tuple[type, str]] = {
+    "gracePeriodSeconds": (int, "int64"),
+    "preconditions": (dict, "v1.Preconditions"),
+    "orphanDependents": (bool, "bool"),
+    "propagationPolicy": (str, "v1.DeletionPropagation"),
+    "dryRun": (list, "[]string"),
+}
+
+
+def _decoded(body: JSONObject) -> JSONObject:
+    """Options of the right types, without nulls."""
+    source = {key: value for key, value in body.items() if value is not None}
+    for key, (kind, name) in _TYPES.items():
+        value = source.get(key)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool)):
+            text = f"json: cannot unmarshal {described(value)} into Go struct field DeleteOptions.{key} of type {name}"
+            raise bad_request(text)
+    return source
 
 
 def _quoted(values: list[str]) -> str:

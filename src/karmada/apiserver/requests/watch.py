@@ -155,7 +155,14 @@ def bookmark_object(call: Call, event: StoreEvent) -> JSONObject:
     if call.view.form is Form.METADATA or call.view.form is Form.METADATA_LIST:
         return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
     head = {"kind": call.served.kind, "apiVersion": call.served.api_version, "metadata": metadata}
-    return {**zero_object(call.served.type.schema), **head}
+    zero = {**zero_object(call.served.type.schema), **head}
+    if (call.served.type.group, call.served.kind) in _COUNTING:
+        zero["spec"] = {**zero["spec"], "replicas": 0}
+    return zero
+
+
+_COUNTING = (("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"))
+"""Kinds whose replicas are a number and no pointer where the reference keeps them."""
 
 
 def _bookmark_line(call: Call, event: StoreEvent) -> bytes:

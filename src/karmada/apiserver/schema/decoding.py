@@ -38,8 +38,10 @@ _KEPT_EMPTY = (
     ("io.k8s.api.core.v1.EphemeralContainer", "ports"),
     ("io.k8s.api.core.v1.EphemeralContainer", "resizePolicy"),
     ("io.k8s.api.core.v1.EphemeralContainer", "restartPolicyRules"),
+    ("io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration", "webhooks"),
+    ("io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration", "webhooks"),
 )
-"""Lists that are refused when they are given, be they empty."""
+"""Lists that count when they are given, be they empty."""
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 _ZERO: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}

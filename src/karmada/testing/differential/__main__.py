@@ -35,11 +35,12 @@ def main(arguments: list[str]) -> int:
         "--kubeconfig", type=Path, default=None, help="kube: an administrator of a running stock server"
     )
     parser.add_argument("--keep", type=Path, default=None, help="kube: where to append differences as transcripts")
+    parser.add_argument("--scenario", default="", help="kube: one sort of transcripts instead of the mix")
     options = parser.parse_args(arguments)
     if options.topic == KUBE:
         from karmada.testing.differential.kube.report import report
 
-        return report(options.seed, options.count, options.show, options.kubeconfig, options.keep)
+        return report(options.seed, options.count, options.show, options.kubeconfig, options.keep, options.scenario)
     if not options.oracle:
         say(f"no oracle given: comparing with the answers recorded in {options.recorded}")
         return compare_recorded([str(options.recorded / options.topic)])

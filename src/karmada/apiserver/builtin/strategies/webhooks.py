@@ -18,6 +18,7 @@ from karmada.apiserver.builtin.strategies.common import (
 from karmada.apiserver.builtin.strategies.match_conditions import match_conditions
 from karmada.apiserver.builtin.strategies.policy_variables import given
 from karmada.apiserver.builtin.strategies.webhook_clients import client_config
+from karmada.apiserver.resources import Strategy
 from karmada.apiserver.schema.metadata import in_characters
 
 _REVIEWS = ("v1", "v1beta1")
@@ -106,7 +107,29 @@ def _reviews(versions: list[str], field: str) -> Errors:
     return errors
 
 
-VALIDATING_WEBHOOKS = strategy(
-    _default(False), _validate, namespaced=False, generation=True, unconditional_update=False
-)
-MUTATING_WEBHOOKS = strategy(_default(True), _validate, namespaced=False, generation=True, unconditional_update=False)
+def _create(obj: JSONObject) -> None:
+    if not obj.get("webhooks"):
+        obj.pop("webhooks", None)
+
+
+def _update(obj: JSONObject, old: JSONObject) -> None:
+    """An empty list is stored as none, and differs from it whenever it is written: such a write counts."""
+    if obj.get("webhooks") == [] and not old.get("webhooks"):
+        obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    _create(obj)
+
+
+def _strategy(mutating: bool) -> Strategy:
+    return strategy(
+        _default(mutating),
+        _validate,
+        namespaced=False,
+        generation=True,
+        unconditional_update=False,
+        prepare_create=_create,
+        prepare_update=_update,
+    )
+
+
+VALIDATING_WEBHOOKS = _strategy(False)
+MUTATING_WEBHOOKS = _strategy(True)

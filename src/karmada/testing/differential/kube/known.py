@@ -63,19 +63,19 @@ def _needs_kubelet(one: Difference) -> bool:
     return one.own.code == 501
 
 
-_WAITING = ("foregroundDeletion", "'finalizers': ['orphan']")
+_WAITING = re.compile(r"'finalizers': \[[^\]]*'(?:orphan|foregroundDeletion)'")
 
 
 def waits(answer: Answer) -> bool:
     """Whether an answer shows an object that waits for the garbage collector."""
-    return any(word in str(answer.body) for word in _WAITING)
+    return _WAITING.search(str(answer.body)) is not None
 
 
 def _collected(one: Difference) -> bool:
     """The garbage collector stands beside kube-apiserver and is part of ours."""
     if one.collecting and (one.own.code == 404 or one.step["method"] == "GET"):
         return True
-    return any(word in str(one.stock.body) and word not in str(one.own.body) for word in _WAITING)
+    return waits(one.stock) and not waits(one.own)
 
 
 def _starting(one: Difference) -> bool:
@@ -97,8 +97,14 @@ _LATER = ("'Dangling'", "'ServiceNotFound'")
 _UNSURE = ("'True' / '?'", "'?' / 'True'", "'False' / '?'", "'?' / 'False'")
 
 
-def _empty_in_webhook(one: Difference) -> bool:
-    return "webhookconfigurations" in one.step["path"] and one.text.startswith(".metadata.generation")
+def _empty_given(one: Difference) -> bool:
+    """kube-apiserver compares some kinds before empty lists, maps and texts are dropped."""
+    kinds = ("webhookconfigurations", "networkpolicies")
+    return any(kind in one.step["path"] for kind in kinds) and one.text.startswith(".metadata.generation")
+
+
+def _any_default(one: Difference) -> bool:
+    return one.stock.code == 201 and "must validate at least one schema (anyOf)" in str(one.own.body)
 
 
 def _empty_overhead(one: Difference) -> bool:
@@ -160,7 +166,8 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("the garbage collector is part of the server, and may have been faster", _collected),
     Wanted("kube-apiserver reads the definition anew and asks to come back", _starting),
     Wanted("whether the level of a FlowSchema or the service of an APIService exists is said later", _said_later),
-    Wanted("an empty list or text in a webhook that has none is no change", _empty_in_webhook),
+    Wanted("an empty list or text in a webhook or network policy that has none is no change", _empty_given),
+    Wanted("a default that is neither a number nor a text is refused where only those are allowed", _any_default),
     Wanted("an empty overhead of a pod is as good as none", _empty_overhead),
     Wanted("an empty list of devices is as good as none", _both_empty),
     Wanted("of several webhooks that refuse, the first to answer is named", _one_of_webhooks),

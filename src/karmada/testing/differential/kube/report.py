@@ -26,7 +26,9 @@ SERIOUS = ("code", "object")
 """Classes of differences that clients notice; others are counted."""
 
 
-def report(seed: int | None, count: int, show: int, kubeconfig: Path | None, keep: Path | None) -> int:
+def report(
+    seed: int | None, count: int, show: int, kubeconfig: Path | None, keep: Path | None, scenario: str = ""
+) -> int:
     """Compare `count` requests; 0 without a difference in code or object, 1 with some, 2 if nothing can be compared.
 
     A server that runs already is used with `kubeconfig`; what is deleted there stays deleted.
@@ -34,33 +36,32 @@ def report(seed: int | None, count: int, show: int, kubeconfig: Path | None, kee
     if kubeconfig is None and (reason := missing()):
         sys.stderr.write(f"kube: {reason}\n")
         return 2
-    return asyncio.run(_run(secrets.randbelow(10**6) if seed is None else seed, count, show, kubeconfig, keep))
+    chosen = secrets.randbelow(10**6) if seed is None else seed
+    return asyncio.run(_run(chosen, count, show, kubeconfig, keep, scenario))
 
 
-async def _run(seed: int, count: int, show: int, kubeconfig: Path | None, keep: Path | None) -> int:
+async def _run(seed: int, count: int, show: int, kubeconfig: Path | None, keep: Path | None, scenario: str) -> int:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         reference = kubeconfig
         if reference is None:
             reference = await stack.enter_async_context(stock(folder / "stock"))
         own = await stack.enter_async_context(ours(folder / "ours"))
-        return await asyncio.to_thread(_compare, Peer(reference), Peer(own), seed, count, show, keep)
+        return await asyncio.to_thread(_compare, Peer(reference), Peer(own), seed, count, show, keep, scenario)
 
 
-def _compare(reference: Peer, own: Peer, seed: int, count: int, show: int, keep: Path | None) -> int:
+def _compare(reference: Peer, own: Peer, seed: int, count: int, show: int, keep: Path | None, scenario: str) -> int:
     with Listener() as hooks:
         variables = {"run": f"r{seed}-{secrets.token_hex(2)}-", "csr": signing_request(), **hooks.variables}
         run = Run(reference, own, variables)
-        return _report(run, reference, variables, seed, count, show, keep)
+        number = 0
+        while run.tally.requests < count:
+            number += 1
+            run.compare(f"{seed}/{number}", any_scenario(Random(f"{seed}/{number}"), scenario))
+        return _report(run, reference, variables, seed, show, keep)
 
 
-def _report(
-    run: Run, reference: Peer, variables: dict[str, str], seed: int, count: int, show: int, keep: Path | None
-) -> int:
-    number = 0
-    while run.tally.requests < count:
-        number += 1
-        run.compare(f"{seed}/{number}", any_scenario(Random(f"{seed}/{number}")))
+def _report(run: Run, reference: Peer, variables: dict[str, str], seed: int, show: int, keep: Path | None) -> int:
     found = run.tally.found
     classes = Counter(one.difference.kind for one in found)
     for one in [one for one in found if one.difference.kind in SERIOUS][:show]:

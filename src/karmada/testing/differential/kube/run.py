@@ -12,7 +12,7 @@ from karmada.testing.differential.kube.comparing import difference
 from karmada.testing.differential.kube.known import Difference, waits, wanted
 from karmada.testing.differential.kube.peers import Answer, Peer
 from karmada.testing.differential.kube.scenarios import Step
-from karmada.testing.differential.kube.transcripts import filled, remember
+from karmada.testing.differential.kube.transcripts import body_of, filled, remember
 from karmada.testing.differential.minimise import minimise
 
 _PATIENCE = 15.0
@@ -92,7 +92,7 @@ class Run:
     def _first_difference(self, steps: list[Step], tally: Tally) -> tuple[int, Difference] | None:
         self._count += 1
         run = f"{self._variables['run']}{self._count}"
-        variables = [{**self._variables, "run": run, "ns": f"d-{run}"} for _ in self._peers]
+        variables: list[dict[str, Any]] = [{**self._variables, "run": run, "ns": f"d-{run}"} for _ in self._peers]
         self._both("POST", "/api/v1/namespaces", {"metadata": {"name": f"d-{run}"}})
         answers = Answer(200, None), Answer(200, None)
         collecting = False
@@ -125,18 +125,18 @@ class Run:
         finally:
             self._clean_up(steps, variables)
 
-    def _ask(self, step: Step, variables: list[dict[str, str]]) -> tuple[Answer, Answer]:
+    def _ask(self, step: Step, variables: list[dict[str, Any]]) -> tuple[Answer, Answer]:
         sent = [filled(copy.deepcopy(step), given) for given in variables]
         sending = [
-            self._threads.submit(peer.send, one["method"], one["path"], one.get("body"), one.get("headers"))
-            for peer, one in zip(self._peers, sent, strict=True)
+            self._threads.submit(peer.send, one["method"], one["path"], body_of(one, given), one.get("headers"))
+            for peer, one, given in zip(self._peers, sent, variables, strict=True)
         ]
         answers = sending[0].result(), sending[1].result()
         for answer, given in zip(answers, variables, strict=True):
             remember(answer, given)
         return answers
 
-    def _wait(self, step: Step, variables: list[dict[str, str]]) -> None:
+    def _wait(self, step: Step, variables: list[dict[str, Any]]) -> None:
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
             if all(answer.code == 200 for answer in self._ask(step, variables)):
@@ -148,7 +148,7 @@ class Run:
         for sending in [self._threads.submit(peer.send, method, path, body, headers) for peer in self._peers]:
             sending.result()
 
-    def _clean_up(self, steps: list[Step], variables: list[dict[str, str]]) -> None:
+    def _clean_up(self, steps: list[Step], variables: list[dict[str, Any]]) -> None:
         """Cluster-wide objects must not bother the next scenario."""
         made = {
             f"{step['path'].partition('?')[0]}/{step['body']['metadata']['name']}"

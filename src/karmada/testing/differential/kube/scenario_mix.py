@@ -6,11 +6,14 @@ from random import Random
 from karmada.testing.differential.kube.admitting import policy_scenario, webhook_scenario
 from karmada.testing.differential.kube.applying import apply_scenario
 from karmada.testing.differential.kube.browsing import browse_scenario
+from karmada.testing.differential.kube.deleting import delete_scenario
 from karmada.testing.differential.kube.directives import directive_scenario, table_scenario
+from karmada.testing.differential.kube.editing import edit_scenario
 from karmada.testing.differential.kube.evolving import evolving_scenario
 from karmada.testing.differential.kube.granting import grant_scenario
 from karmada.testing.differential.kube.limits import limit_scenario
 from karmada.testing.differential.kube.others import access_scenario, custom_scenario, parts_scenario
+from karmada.testing.differential.kube.ruling import rule_scenario
 from karmada.testing.differential.kube.scenarios import Step, object_scenario
 from karmada.testing.differential.kube.watching import watch_scenario
 
@@ -29,11 +32,16 @@ SCENARIOS: dict[str, tuple[int, Callable[[Random], list[Step]]]] = {
     "table": (3, table_scenario),
     "grant": (3, grant_scenario),
     "browse": (2, browse_scenario),
+    "edit": (10, edit_scenario),
+    "delete": (7, delete_scenario),
+    "rule": (0, rule_scenario),
 }
-"""By name, with weights: objects of built-in kinds mostly."""
+"""By name, with weights: objects of built-in kinds mostly. What weighs nothing is run by its name only."""
 
 
-def any_scenario(dice: Random) -> list[Step]:
-    """A random one."""
+def any_scenario(dice: Random, only: str = "") -> list[Step]:
+    """A random one, or one of that name."""
+    if only:
+        return SCENARIOS[only][1](dice)
     weights = [weight for weight, _ in SCENARIOS.values()]
     return dice.choices([made for _, made in SCENARIOS.values()], weights)[0](dice)

@@ -16,7 +16,9 @@ from karmada.apiserver.schema.model import Schema
 from karmada.testing.differential.kube.mutations import mutated
 
 Step = dict[str, Any]
-"""method, path, optional body and headers; `wait` asks until the path answers 200 on both servers."""
+"""method, path, optional body and headers; `wait` asks until the path answers 200 on both servers.
+
+With `changes` in place of a body, what the server answered last is sent back with this merge patch applied."""
 
 _JSON, _MERGE = "application/json-patch+json", "application/merge-patch+json"
 _STRATEGIC, _APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
@@ -100,14 +102,15 @@ def _change_of(dice: Random, kind: Kind, within: str = "") -> dict[str, Any]:
     if within:
         before.setdefault(within, {})
     after = mutated(dice, before, kind.schema, dice.choice((1, 1, 2)), within)
-    return _merge(before, after)
+    return merge_change(before, after)
 
 
-def _merge(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def merge_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The merge patch that turns one object into another."""
     patch: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         if key in before and isinstance(value, dict) and isinstance(before[key], dict):
-            if inner := _merge(before[key], value):
+            if inner := merge_change(before[key], value):
                 patch[key] = inner
         elif key not in before or before[key] != value:
             patch[key] = value
