@@ -15,6 +15,7 @@ _BOOL: JSONObject = {"type": "boolean"}
 _OF_TEXTS = frozenset(("startsWith", "endsWith", "matches", "lowerAscii", "upperAscii", "trim"))
 _ORDERINGS = frozenset(("_<_", "_<=_", "_>_", "_>=_"))
 _TYPES = {"integer": "int", "number": "double", "boolean": "bool", "string": "string", "array": "list", "object": "map"}
+_FORMATS = {"date": "timestamp", "date-time": "timestamp", "duration": "duration", "byte": ""}
 _META: JSONObject = {"properties": {"name": {"type": "string"}, "generateName": {"type": "string"}}, "type": "object"}
 _OF_OBJECTS: JSONObject = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": _META}
 
@@ -81,6 +82,7 @@ def _invoke(node: Invocation, given: list[JSONObject]) -> JSONObject:
         texts = [kind == "string" for kind in kinds]
         clash = (texts[0] and numbers[1]) or (texts[1] and numbers[0])
         clash = clash or any(kind in ("list", "map") for kind in kinds)
+        clash = clash or any(_of_time(kind, other, part) for kind, other, part in _crossed(kinds, node.arguments))
         clash = clash or (texts[0] and kinds[1] in ("int", "double")) or (texts[1] and kinds[0] in ("int", "double"))
         if clash:
             raise IllTyped(f"found no matching overload for '{node.function}' applied to '({kinds[0]}, {kinds[1]})'")
@@ -88,12 +90,22 @@ def _invoke(node: Invocation, given: list[JSONObject]) -> JSONObject:
     return _BOOL if node.function in ("_&&_", "_||_", "!_", "_==_", "_!=_") else _ANY
 
 
+def _crossed(kinds: list[str], arguments: tuple[Node, ...]) -> list[tuple[str, str, Node]]:
+    """Each operand's type with the other's, and the other."""
+    return [(kinds[0], kinds[1], arguments[1]), (kinds[1], kinds[0], arguments[0])]
+
+
+def _of_time(kind: str, other: str, operand: Node) -> bool:
+    """Whether a time or duration is compared with what is neither."""
+    return kind in ("timestamp", "duration") and (isinstance(operand, Constant) or other not in ("", kind))
+
+
 def _kind(schema: JSONObject) -> str:
     """What refusals call the type; empty where it is open."""
     if schema.get("nullable") or schema.get("x-kubernetes-int-or-string"):
         return ""
-    if schema.get("type") == "string" and schema.get("format") in ("date", "date-time", "duration", "byte"):
-        return ""
+    if schema.get("type") == "string" and schema.get("format") in _FORMATS:
+        return _FORMATS[schema["format"]]
     return _TYPES.get(schema.get("type") or "", "")
 
 
