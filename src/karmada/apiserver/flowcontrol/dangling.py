@@ -59,6 +59,8 @@ class FlowSchemaStatus:
         if wanted in map(_timeless, schema.get("status", {}).get("conditions") or ()):
             return
         config: JSONObject = {
+            "apiVersion": served.api_version,
+            "kind": served.kind,
             "metadata": {"name": name},
             "status": {"conditions": [{**wanted, _SINCE: rfc3339(self._context.now())}]},
         }
