@@ -78,6 +78,11 @@ def _collected(one: Difference) -> bool:
     return waits(one.stock) and not waits(one.own)
 
 
+def _ending(one: Difference) -> bool:
+    """A definition that is deleted goes once its objects are gone, which takes kube-apiserver a moment."""
+    return one.own.code == 404 and "deletionTimestamp" in str(one.stock.body) and "/customresourcedef" in one.step["path"]
+
+
 def _starting(one: Difference) -> bool:
     return one.stock.code == 429 and "storage is (re)initializing" in str(one.stock.body)
 
@@ -164,6 +169,7 @@ WANTED: tuple[Wanted, ...] = (
     ),
     Wanted("null counts as absent in applied custom objects too, as it does in others", _applied_null),
     Wanted("the garbage collector is part of the server, and may have been faster", _collected),
+    Wanted("a definition that is deleted goes a moment later in kube-apiserver", _ending),
     Wanted("kube-apiserver reads the definition anew and asks to come back", _starting),
     Wanted("whether the level of a FlowSchema or the service of an APIService exists is said later", _said_later),
     Wanted("an empty list or text in a webhook or network policy that has none is no change", _empty_given),
