@@ -80,7 +80,9 @@ def _collected(one: Difference) -> bool:
 
 def _ending(one: Difference) -> bool:
     """A definition that is deleted goes once its objects are gone, which takes kube-apiserver a moment."""
-    return one.own.code == 404 and "deletionTimestamp" in str(one.stock.body) and "/customresourcedef" in one.step["path"]
+    return (
+        one.own.code == 404 and "deletionTimestamp" in str(one.stock.body) and "/customresourcedef" in one.step["path"]
+    )
 
 
 def _starting(one: Difference) -> bool:
