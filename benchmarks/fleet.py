@@ -161,7 +161,7 @@ async def _death(plane: Plane) -> tuple[int, float]:
     victim = names(1)[0]
     concerned = {f"{name_of(number)}-deployment" for number in range(WORKLOADS) if victim in clusters_of(number)}
     since = await revision(plane.hub)
-    await plane.tell("PATCH", f"/v1/members/{victim}/faults", {"down": True})
+    await plane.request_control("PATCH", f"/v1/members/{victim}/faults", {"down": True})
     await eventually(lambda: _tainted(plane.hub, victim), PATIENCE, 0.05)
     tainted = time.perf_counter()
 
