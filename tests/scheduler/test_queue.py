@@ -4,7 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 
-from karmada.scheduler.queue import PARKED, SchedulingQueue
+from karmada.scheduler.queue import BACKGROUND_SHARE, PARKED, SchedulingQueue
 from karmada.testing.loop import VirtualClock, run_virtual
 
 Queue = SchedulingQueue[str]
@@ -50,6 +50,42 @@ def test_lanes_of_one_priority_take_turns() -> None:
         assert await order(queue, 2) == ["b2", "a_last"], "nobody pays for turns of the past"
 
     run_virtual(main)
+
+
+def test_what_happened_goes_before_what_is_only_looked_at() -> None:
+    async def scenario(queue: Queue, clock: VirtualClock) -> None:
+        for key in ("a", "b", "c"):
+            queue.add(key, background=True)
+        queue.add("d")
+        queue.add("b")
+        queue.add("urgent", 1, background=True)
+        assert await order(queue, 5) == ["urgent", "d", "b", "a", "c"]
+        assert queue.idle
+
+    in_virtual_time(scenario)
+
+
+def test_a_stream_of_changes_does_not_starve_the_background() -> None:
+    async def scenario(queue: Queue, clock: VirtualClock) -> None:
+        queue.add("background", background=True)
+        for number in range(100):
+            queue.add(f"{number}")
+        assert "background" in await order(queue, BACKGROUND_SHARE)
+
+    in_virtual_time(scenario)
+
+
+def test_a_key_of_the_background_that_changes_while_it_is_decided_is_no_longer_in_it() -> None:
+    async def scenario(queue: Queue, clock: VirtualClock) -> None:
+        queue.add("a", background=True)
+        queue.add("b", background=True)
+        taken = await queue.take()
+        queue.add("a")
+        queue.add("a", background=True)
+        queue.succeeded(taken)
+        assert await order(queue, 2) == ["a", "b"]
+
+    in_virtual_time(scenario)
 
 
 def test_a_key_is_queued_once_with_its_highest_priority() -> None:

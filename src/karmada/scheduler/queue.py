@@ -1,16 +1,16 @@
 """The scheduling queue: bindings to decide about, most urgent first.
 
-A key is in exactly one of four places: active (ready, by priority, then in turn between lanes, then by arrival), taken
-(being decided), backing off (an attempt failed; it returns after a pause that grows), or parked (it cannot be placed as
-things are; it returns when something that matters changes, or after `PARKED` at the latest). Whatever is added anew
-becomes active at once. A key added while it is taken is active again when the attempt ends, however it ended. All
-places return keys to the one active heap, so priority holds across them.
+A key is in exactly one of four places: active (ready, by priority, then what happened before what is only looked at,
+then in turn between lanes, then by arrival), taken (being decided), backing off (an attempt failed; it returns after a
+pause that grows), or parked (it cannot be placed as things are; it returns when something that matters changes, or
+after `PARKED` at the latest). Whatever is added anew becomes active at once. A key added while it is taken is active
+again when the attempt ends, however it ended. All places return keys to the active ones, so priority holds across them.
 """
 
 import asyncio
 import heapq
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import REAL, Clock
@@ -22,6 +22,19 @@ PARKED = 300.0
 """Seconds after which a parked key is tried again for no particular reason."""
 FLUSH = 30.0
 """How often parked keys are looked at."""
+BACKGROUND_SHARE = 16
+"""Every so many keys one of the background goes first, so that a stream of others cannot starve it."""
+
+
+class Rank(NamedTuple):
+    """How urgent a key is; the greater goes first."""
+
+    priority: int
+    foreground: bool = True
+    """Whether something happened to the binding itself, or to a cluster it goes to."""
+
+
+_Entry = tuple[int, int, int, K]
 
 
 class SchedulingQueue(Generic[K]):
@@ -31,44 +44,50 @@ class SchedulingQueue(Generic[K]):
         """`lane`: keys of one lane wait for each other, not for the many of another."""
         self._clock = clock
         self._lane = lane
-        self._taken_turns: dict[int, int] = {}
-        """The last turn of each priority that was taken."""
-        self._given_turns: dict[tuple[int, Hashable], int] = {}
-        """The last turn that each lane has in a priority."""
-        self._heap: list[tuple[int, int, int, K]] = []
-        """May hold left-overs of keys whose priority was raised; `_active` has the truth."""
-        self._active: dict[K, tuple[int, int]] = {}
-        self._taken: dict[K, int] = {}
-        self._again: dict[K, int] = {}
-        self._backing_off: dict[K, tuple[int, asyncio.TimerHandle]] = {}
-        self._parked: dict[K, tuple[int, float]] = {}
+        self._taken_turns: dict[Rank, int] = {}
+        """The last turn of each rank that was taken."""
+        self._given_turns: dict[tuple[Rank, Hashable], int] = {}
+        """The last turn that each lane has in a rank."""
+        self._heaps: dict[bool, list[_Entry[K]]] = {True: [], False: []}
+        """Of the foreground and of the background. May hold left-overs of keys whose rank was raised; `_active` has the
+        truth."""
+        self._active: dict[K, tuple[Rank, int]] = {}
+        self._taken: dict[K, Rank] = {}
+        self._again: dict[K, Rank] = {}
+        self._backing_off: dict[K, tuple[Rank, asyncio.TimerHandle]] = {}
+        self._parked: dict[K, tuple[Rank, float]] = {}
         self._attempts: dict[K, int] = {}
         self._arrivals = 0
+        self._takes = 0
         self._waiting: list[asyncio.Future[None]] = []
         self._flush: asyncio.TimerHandle | None = None
 
-    def add(self, key: K, priority: int = 0) -> None:
-        """Have a binding decided soon; something about it or its clusters changed."""
+    def add(self, key: K, priority: int = 0, *, background: bool = False) -> None:
+        """Have a binding decided soon; something about it or its clusters changed. In the background it comes after all
+        others of its priority."""
+        rank = Rank(priority, not background)
         if key in self._taken:
-            self._again[key] = priority
+            self._again[key] = max(rank, self._again.get(key, rank))
             return
         if (pending := self._backing_off.pop(key, None)) is not None:
             pending[1].cancel()
         self._parked.pop(key, None)
-        self._activate(key, priority)
+        self._activate(key, rank)
 
     async def take(self) -> K:
         """Wait for the most urgent binding; nobody else gets it until it is put back with one of the other methods."""
         while True:
-            while self._heap:
-                negative, turn, arrival, key = heapq.heappop(self._heap)
-                if self._active.get(key) == (-negative, arrival):
+            while self._active:
+                foreground = self._next_heap()
+                negative, turn, arrival, key = heapq.heappop(self._heaps[foreground])
+                rank = Rank(-negative, foreground)
+                if self._active.get(key) == (rank, arrival):
                     del self._active[key]
-                    self._taken_turns[-negative] = turn
+                    self._taken_turns[rank] = turn
                     if not self._active:
-                        self._taken_turns.clear()
-                        self._given_turns.clear()
-                    self._taken[key] = -negative
+                        self._forget_turns()
+                    self._taken[key] = rank
+                    self._takes += 1
                     return key
             waiting = asyncio.get_running_loop().create_future()
             self._waiting.append(waiting)
@@ -88,26 +107,26 @@ class SchedulingQueue(Generic[K]):
         """The attempt failed: try again after a pause; the pause."""
         attempts = self._attempts[key] = self._attempts.get(key, 0) + 1
         pause = PAUSES.pause(attempts - 1)
-        priority = self._taken[key]
+        rank = self._taken[key]
         if not self._end(key):
             timer = self._clock.call_later(pause, lambda: self._return(key))
-            self._backing_off[key] = (priority, timer)
+            self._backing_off[key] = (rank, timer)
         return pause
 
     def park(self, key: K) -> None:
         """The binding cannot be placed as things are."""
         self._attempts.pop(key, None)
-        priority = self._taken[key]
+        rank = self._taken[key]
         if not self._end(key):
-            self._parked[key] = (priority, self._clock.monotonic())
+            self._parked[key] = (rank, self._clock.monotonic())
             if self._flush is None:
                 self._flush = self._clock.call_later(FLUSH, self._flush_parked)
 
     def release(self) -> None:
         """Something changed that may help any parked binding."""
         parked, self._parked = self._parked, {}
-        for key, (priority, _) in parked.items():
-            self._activate(key, priority)
+        for key, (rank, _) in parked.items():
+            self._activate(key, rank)
 
     def forget(self, key: K) -> None:
         """The binding is gone."""
@@ -123,13 +142,13 @@ class SchedulingQueue(Generic[K]):
         if self._flush is not None:
             self._flush.cancel()
             self._flush = None
-        for key, (priority, timer) in list(self._backing_off.items()):
+        for key, (rank, timer) in list(self._backing_off.items()):
             timer.cancel()
             del self._backing_off[key]
-            self._activate(key, priority)
-        for key, priority in list(self._taken.items()):
+            self._activate(key, rank)
+        for key, rank in list(self._taken.items()):
             del self._taken[key]
-            self._activate(key, max(priority, self._again.pop(key, priority)))
+            self._activate(key, max(rank, self._again.pop(key, rank)))
         self.release()
 
     def __len__(self) -> int:
@@ -145,23 +164,39 @@ class SchedulingQueue(Generic[K]):
         """Whether nothing is ready or being decided."""
         return not self._active and not self._taken
 
-    def _activate(self, key: K, priority: int) -> None:
+    def _activate(self, key: K, rank: Rank) -> None:
         known = self._active.get(key)
-        if known is not None and known[0] >= priority:
+        if known is not None and known[0] >= rank:
             return
         self._arrivals += 1
-        self._active[key] = (priority, self._arrivals)
-        heapq.heappush(self._heap, (-priority, self._next_turn(key, priority), self._arrivals, key))
+        self._active[key] = (rank, self._arrivals)
+        entry = (-rank.priority, self._next_turn(key, rank), self._arrivals, key)
+        heapq.heappush(self._heaps[rank.foreground], entry)
         self._wake()
 
-    def _next_turn(self, key: K, priority: int) -> int:
+    def _next_heap(self) -> bool:
+        """Whether the foreground is next; of two priorities the higher is, in either."""
+        front, back = self._heaps[True], self._heaps[False]
+        if not front or not back:
+            return bool(front)
+        if front[0][0] != back[0][0]:
+            return front[0][0] < back[0][0]
+        return (self._takes + 1) % BACKGROUND_SHARE != 0
+
+    def _next_turn(self, key: K, rank: Rank) -> int:
         """One key of each lane is due in a turn: who comes with one is not behind those who came with thousands."""
         if self._lane is None:
             return 0
-        lane = (priority, self._lane(key))
-        turn = max(self._taken_turns.get(priority, 0), self._given_turns.get(lane, 0)) + 1
+        lane = (rank, self._lane(key))
+        turn = max(self._taken_turns.get(rank, 0), self._given_turns.get(lane, 0)) + 1
         self._given_turns[lane] = turn
         return turn
+
+    def _forget_turns(self) -> None:
+        self._taken_turns.clear()
+        self._given_turns.clear()
+        for heap in self._heaps.values():
+            heap.clear()
 
     def _end(self, key: K) -> bool:
         """End an attempt; whether the key is active again because it was added meanwhile."""
@@ -180,10 +215,10 @@ class SchedulingQueue(Generic[K]):
     def _flush_parked(self) -> None:
         self._flush = None
         limit = self._clock.monotonic() - PARKED
-        for key, (priority, since) in list(self._parked.items()):
+        for key, (rank, since) in list(self._parked.items()):
             if since <= limit:
                 del self._parked[key]
-                self._activate(key, priority)
+                self._activate(key, rank)
         if self._parked:
             self._flush = self._clock.call_later(FLUSH, self._flush_parked)
 

@@ -179,9 +179,10 @@ class Scheduler:
                 continue
             versions = versions_to_check(change.old.value, change.new.value)
             if versions:
+                own = self._affinities.going_to(change.key.name)
                 for key in self._affinities.concerned(versions):
                     self._disturbed.add(key)
-                    self._enqueue(key, "ClusterChanged")
+                    self._enqueue(key, "ClusterChanged", background=key not in own)
                 continue
             before, after = change.old.value.status, change.new.value.status
             if before.resource_summary != after.resource_summary:
@@ -226,7 +227,8 @@ class Scheduler:
             self._affinities.put(key, binding)
             if change.old is not None and change.old.value.metadata.generation == binding.metadata.generation:
                 continue
-            self._enqueue(key, "BindingAdd" if change.old is None else "BindingUpdate", binding)
+            event = "BindingAdd" if change.old is None else "BindingUpdate"
+            self._enqueue(key, event, binding, background=change.initial)
 
     def _shard_acquired(self, shard: int) -> None:
         """Look at the bindings of a shard as after a start: another scheduler may have decided about them."""
@@ -238,7 +240,7 @@ class Scheduler:
                     self._settled.pop(key, None)
                     self._unreported.pop(key, None)
                     if self._in_charge(item.value):
-                        self._enqueue(key, "BindingAdd", item.value)
+                        self._enqueue(key, "BindingAdd", item.value, background=True)
 
     def _is_own(self, key: BindingKey, revision: str) -> bool:
         """Whether an event is of the scheduler's own write: it knows, and has acted on it."""
@@ -268,7 +270,10 @@ class Scheduler:
         marks = binding.metadata.labels
         return is_ours(binding, self.options.name) and any(mark in marks for mark in _MARKS)
 
-    def _enqueue(self, key: BindingKey, event: str, binding: Binding | None = None) -> None:
+    def _enqueue(
+        self, key: BindingKey, event: str, binding: Binding | None = None, *, background: bool = False
+    ) -> None:
+        """Have a binding decided; in the background where nothing happened to it or to its clusters."""
         if self._ownership is not None and self._ownership.of(str(key)) is None:
             return
         self.metrics.incoming[event] += 1
@@ -276,7 +281,7 @@ class Scheduler:
         if self._by_priority and (binding := binding or self._get(key)) is not None:
             wish = binding.spec.schedule_priority
             priority = wish.priority if wish is not None else 0
-        self.queue.add(key, priority)
+        self.queue.add(key, priority, background=background)
 
     # One attempt.
 
@@ -361,6 +366,7 @@ class Scheduler:
                 result = "scheduled"
                 await self._report_the_rest(key, current)
                 return True
+            self._affinities.placed(key, current)
             self.decisions.note(key, Noted(self._clock.now(), reason.value, decision))
             if isinstance(decision.outcome, Placed):
                 self._unreported[key] = Unreported(current.metadata.generation, decision, reason)
