@@ -1,21 +1,60 @@
-"""The last decisions about each binding, for those who ask why. Bounded: the longest untouched binding goes first."""
+"""The last decisions about each binding, for those who ask why. Bounded: the longest untouched binding goes first.
 
+A decision names all clusters, and holds on to what was known about them: packed, it takes a few bytes for each. It is
+unpacked when somebody reads it.
+"""
+
+import zlib
 from collections import OrderedDict, deque
-from typing import NamedTuple
 
-from karmada.api.decision import Decision
+from karmada.api import decision as decisions
+from karmada.api.decision import Decision, Outcome
 from karmada.scheduler.keys import BindingKey
 
 PER_BINDING = 5
 BINDINGS = 5000
 
 
-class Noted(NamedTuple):
+class Noted:
     """A decision, when it was made and what made the scheduler look."""
 
-    at: float
-    cause: str
-    decision: Decision
+    __slots__ = ("_decision", "_packed", "at", "cause", "outcome")
+
+    def __init__(self, at: float, cause: str, decision: Decision) -> None:
+        self.at = at
+        self.cause = cause
+        self.outcome = decision.outcome
+        self._decision: Decision | None = decision
+        self._packed = b""
+
+    @classmethod
+    def restored(cls, at: float, cause: str, outcome: Outcome, packed: bytes) -> "Noted":
+        """One that was packed before."""
+        noted = cls.__new__(cls)
+        noted.at, noted.cause, noted.outcome = at, cause, outcome
+        noted._decision, noted._packed = None, packed
+        return noted
+
+    @property
+    def decision(self) -> Decision:
+        """The decision itself."""
+        return self._decision or decisions.decode(zlib.decompress(self._packed))
+
+    def packed(self) -> bytes:
+        """The decision as bytes, from now on kept in place of it. Any thread may call this while others read."""
+        decision = self._decision
+        if decision is not None:
+            self._packed = zlib.compress(decisions.encode(decision), 1)
+            self._decision = None
+        return self._packed
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Noted):
+            return NotImplemented
+        return (self.at, self.cause, self.decision) == (other.at, other.cause, other.decision)
+
+    def __hash__(self) -> int:
+        return hash((self.at, self.cause))
 
 
 class DecisionHistory:
@@ -37,7 +76,7 @@ class DecisionHistory:
                 self._noted.popitem(last=False)
         else:
             self._noted.move_to_end(key)
-            if ring and ring[-1].decision.outcome == noted.decision.outcome:
+            if ring and ring[-1].outcome == noted.outcome:
                 ring.pop()
         ring.append(noted)
         if self.touched is not None:

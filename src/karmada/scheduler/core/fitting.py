@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import overload
 
+import msgspec
+
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Rejection
 from karmada.scheduler.core.framework import Framework
@@ -131,6 +133,12 @@ class Fitting:
         yield from (name for name in self._names if name not in self._own)
         yield from (name for name, rejections in self._own.items() if not rejections)
 
+    def names(self) -> frozenset[str]:
+        """All of them."""
+        if not self._own:
+            return self._names
+        return (self._names - self._own.keys()).union(name for name, why in self._own.items() if not why)
+
 
 class Scores(Mapping[str, Mapping[str, int]]):
     """Scores by cluster and plugin; worked out when read."""
@@ -151,6 +159,11 @@ class Scores(Mapping[str, Mapping[str, int]]):
     def __len__(self) -> int:
         return sum(1 for _ in self._names)
 
+    def plain(self) -> dict[str, object]:
+        """See `View`; most clusters score the same, which is encoded once."""
+        found: dict[str, object] = dict.fromkeys(self._names.names(), msgspec.Raw(msgspec.json.encode(self._others)))
+        return found | {name: scores for name, scores in self._own.items() if name in found}
+
 
 class Estimated(Mapping[str, int]):
     """The room of the clusters that fit."""
@@ -169,6 +182,11 @@ class Estimated(Mapping[str, int]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self._names)
+
+    def plain(self) -> dict[str, int]:
+        """See `View`."""
+        room = self._room
+        return {name: room[name] for name in self._names.names()}
 
 
 class Preferred(Sequence[str]):
