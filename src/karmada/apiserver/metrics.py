@@ -115,29 +115,32 @@ class RequestMetrics:
         self._others.append(collect)
 
     async def exposition(self) -> bytes:
-        """The exposition text; figures of others are read here, the text is written in a thread: it may be long."""
-        return await asyncio.to_thread(self._render, self._read())
+        """The exposition text; figures of others are read here, one family after another with others served in between,
+        and the text is written in a thread: with a thousand clusters it is long."""
+        families: list[Metric] = []
+        for family in self._read():
+            families.append(family)
+            await asyncio.sleep(0)
+        return await asyncio.to_thread(self._render, families)
 
     def render(self) -> bytes:
         """The exposition text, at once."""
-        return self._render(self._read())
+        return self._render(list(self._read()))
 
     def families(self) -> list["Metric"]:
         """All figures now, those of the process apart."""
         return [*self._collect(), *self._read()]
 
-    def _read(self) -> list["Metric"]:
+    def _read(self) -> Iterator["Metric"]:
         from prometheus_client.metrics_core import GaugeMetricFamily
 
-        families: list[Metric] = []
-        for name, (text, label, values) in self._gauges.items():
+        for name, (text, label, values) in list(self._gauges.items()):
             family = GaugeMetricFamily(name, text, labels=[label])
             for value, figure in values().items():
                 family.add_metric([value], figure)
-            families.append(family)
-        for others in self._others:
-            families += others()
-        return families
+            yield family
+        for others in list(self._others):
+            yield from others()
 
     def _render(self, others: list["Metric"]) -> bytes:
         from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest

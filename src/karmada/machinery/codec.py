@@ -4,10 +4,12 @@ A codec says how to read and write one of these forms and where its identity is.
 caches may keep a decoded value and hand it to several readers: structs are frozen, trees are not.
 """
 
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypeVar
+from weakref import ReferenceType
 
 import msgspec
 import orjson
@@ -99,6 +101,8 @@ class Codec(Generic[T]):
     """Whether a decoded value may be kept and given to several readers."""
     digest: bool = False
     """Whether caches keep the decoded value in place of the encoded object."""
+    kept: deque[ReferenceType[Any]] = field(default_factory=deque, compare=False)
+    """The items of caches that keep their decoded value. Weak: one that was replaced or deleted goes at once."""
 
 
 def _tree_identity(tree: JSONObject) -> Identity:

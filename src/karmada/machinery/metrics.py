@@ -6,6 +6,7 @@ informers and spells their figures as client-go and controller-runtime do, so ex
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from karmada.machinery.workqueue.queue import WorkQueue
 
 SECONDS = (0.00001, 0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 1000.0)
+_BOUNDS = (*map(str, SECONDS), "+Inf")
 
 
 class Histogram:
@@ -34,12 +36,7 @@ class Histogram:
 
     def cumulative(self) -> list[tuple[str, float]]:
         """Bucket bounds and how many durations are at or below them."""
-        bounds = [str(bound) for bound in SECONDS] + ["+Inf"]
-        running, buckets = 0, []
-        for bound, count in zip(bounds, self.counts, strict=True):
-            running += count
-            buckets.append((bound, float(running)))
-        return buckets
+        return list(zip(_BOUNDS, map(float, accumulate(self.counts)), strict=True))
 
 
 class MachineryCollector:

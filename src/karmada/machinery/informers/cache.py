@@ -11,11 +11,10 @@ Invariants:
 """
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
-from weakref import ReferenceType, ref
+from weakref import ref
 
 from karmada.machinery import limits
 from karmada.machinery.codec import Codec, Identity, identity, unreadable
@@ -27,12 +26,11 @@ T = TypeVar("T")
 log = ThrottledLog(logging.getLogger(__name__))
 
 _UNDECODED = object()
-KEPT = 4096
-"""Items of a process that keep their decoded value, those decoded last: bytes take a fraction of the memory."""
+KEPT = 2048
+"""Items of a kind that keep their decoded value, those decoded last: bytes take a fraction of the memory. Each kind has
+its own, so that thousands of Works do not make everybody decode the clusters again."""
 STEP = 2_000
 """Objects of a load that are taken over at once."""
-_kept: "deque[ReferenceType[Item[Any]]]" = deque()
-"""Weak: an item that was replaced or deleted goes at once, with its bytes and its value."""
 
 
 class Key(NamedTuple):
@@ -77,13 +75,14 @@ class Item(Generic[T]):
     def value(self) -> T:
         """The decoded object. Structs are kept for a while and shared; trees are decoded for each reader."""
         if self._value is not _UNDECODED:
-            kept: T = self._value
-            return kept
+            known: T = self._value
+            return known
         value = self._codec.decode(self._body if self._held is None else self._held.body)
         if self._codec.shareable:
             self._value = value
-            _kept.append(ref(self))
-            if len(_kept) > KEPT and (oldest := _kept.popleft()()) is not None:
+            kept = self._codec.kept
+            kept.append(ref(self))
+            if len(kept) > KEPT and (oldest := kept.popleft()()) is not None:
                 oldest._value = _UNDECODED
         return value
 
