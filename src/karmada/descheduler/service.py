@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 COMPONENT = "karmada-descheduler"
 AT_ONCE = 8
 """Bindings looked at at the same time."""
+READ_AT_ONCE = 50
+"""Bindings that are read before others may run."""
 REMEMBERED = 20
 """Moves shown in the status of a policy."""
 LOOK = 1.0
@@ -97,8 +99,17 @@ class Descheduler:
                 except ApiError as error:
                     log.warning("descheduling %s failed: %s", binding.metadata.name, error)
 
-        considered = [binding for binding in self._bindings.values() if is_considered(binding)]
-        await asyncio.gather(*(look(binding) for binding in considered))
+        await asyncio.gather(*(look(binding) for binding in await self._considered()))
+
+    async def _considered(self) -> list[ResourceBinding]:
+        """The bindings worth a look; with ten thousand of them, reading all at once would hold up everybody else."""
+        found = []
+        for number, item in enumerate(self._bindings.all_items(), 1):
+            if not number % READ_AT_ONCE:
+                await asyncio.sleep(0)
+            if is_considered(item.value):
+                found.append(item.value)
+        return found
 
     async def _look(self, binding: ResourceBinding) -> None:
         suspects = undesired(binding)
