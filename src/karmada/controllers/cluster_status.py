@@ -12,6 +12,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TypeVar
 
 import msgspec
 
@@ -41,6 +42,7 @@ from karmada.membership.members import Member, Members, MemberUnavailable
 from karmada.membership.thresholds import ReadinessThreshold
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 COMPONENT = "cluster-status-controller"
 DEFINITIONS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 COLLECTION_FAILED = "StatusCollectionFailed"
@@ -306,11 +308,17 @@ def _taken_over(status: ClusterStatus, collected: ClusterStatus) -> ClusterStatu
     return msgspec.structs.replace(
         status,
         kubernetes_version=collected.kubernetes_version,
-        api_enablements=collected.api_enablements,
-        node_summary=collected.node_summary,
-        resource_summary=collected.resource_summary,
+        api_enablements=_same(status.api_enablements, collected.api_enablements),
+        node_summary=_same(status.node_summary, collected.node_summary),
+        resource_summary=_same(status.resource_summary, collected.resource_summary),
         conditions=found,
     )
+
+
+def _same(before: T, now: T) -> T:
+    """What is there already if it says the same: then nobody encodes both to find that out, for every cluster every ten
+    seconds."""
+    return before if before == now else now
 
 
 def _changed(change: Change[Cluster]) -> list[str]:
