@@ -8,6 +8,7 @@ import orjson
 import pytest
 from tests.machinery.informers import CONFIG_MAPS, Recorder, config_map, settle, start
 
+from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
 from karmada.machinery.client import Client
 from karmada.machinery.codec import digests, structs
@@ -318,3 +319,15 @@ def test_what_was_replaced_or_deleted_is_dropped_with_its_value():
             gone.append(ref(item))
     del item
     assert [one() for one in gone] == [None, None]
+
+
+def test_reading_thousands_of_one_kind_leaves_what_was_read_of_another():
+    clusters, works = Cache(structs(Cluster)), Cache(structs(Work))
+    body = b'{"metadata":{"name":"%d","uid":"%d","resourceVersion":"%d"},"spec":{}}'
+    clusters.apply([WatchEvent(EventType.ADDED, body % (1, 1, 1))])
+    works.apply([WatchEvent(EventType.ADDED, body % (number, number, number)) for number in range(1, 2 * KEPT + 1)])
+    (cluster,) = clusters.items.values()
+    read = cluster.value
+    firsts = [item.value for item in works.items.values()]
+    assert cluster.value is read
+    assert works.items[Key("", "1")].value is not firsts[0], "so many values are not kept"
