@@ -135,25 +135,34 @@ async def _figures(plane: Plane, kubeconfig: Path) -> list[Result]:
     await asyncio.sleep(SECONDS)
     steady = (plane.cpu() - used) / SECONDS
     _say(f"{memory:.0f} MB, {100 * steady:.1f} % of a core; a cluster dies")
+    waited = _waited(plane)
     async with _asking(kubeconfig) as slowest:
         moved, lost = await _death(plane)
         death = await slowest()
+    starved = _waited(plane) - waited
     _say(f"{moved} moved in {lost:.1f} s; the policy is edited")
     async with _asking(kubeconfig) as slowest:
-        used = plane.cpu()
+        used, waited = plane.cpu(), _waited(plane)
         edited = await _edit(plane.hub)
-        used = plane.cpu() - used
+        used, waited = plane.cpu() - used, _waited(plane) - waited
         edit = await slowest()
     return [
         Result("fleet: control plane, memory", memory, "MB", 1500),
         Result("fleet: control plane, memory at the end", plane.memory(), "MB", 1500),
         Result("fleet: steady state", 100 * steady, "% of a core", 20),
         Result(f"fleet: a cluster is tainted, until its {moved} workloads are decided again", lost, "s", 10),
+        Result("fleet: it waited for a core meanwhile, from the fault on", starved, "s"),
         Result("fleet: GET and LIST of 500 meanwhile, p99", death, "ms", 100),
         Result(f"fleet: a policy edit, until {WORKLOADS} bindings are decided again", edited, "s", 60),
+        Result("fleet: it waited for a core meanwhile", waited, "s"),
         Result("fleet: CPU of it a binding", 1e3 * used / WORKLOADS, "ms"),
         Result("fleet: GET and LIST of 500 during the edit, p99", edit, "ms", 100),
     ]
+
+
+def _waited(plane: Plane) -> float:
+    """Seconds in which the control plane's event loop could have run, had others left it a core."""
+    return sum(int(Path(f"/proc/{one.pid}/schedstat").read_text().split()[1]) for one in plane.control.values()) / 1e9
 
 
 async def _death(plane: Plane) -> tuple[int, float]:

@@ -222,11 +222,11 @@ def test_workers_that_never_wait_let_others_run():
 def test_busy_workers_share_the_time_of_a_round():
     async def main():
         class Ticking(VirtualClock):
-            """Time that passes only while keys are worked on."""
+            """Processor time that passes only while keys are worked on."""
 
             elapsed = 0.0
 
-            def monotonic(self):
+            def processor(self):
                 return self.elapsed
 
         clock, done = Ticking(), []

@@ -218,7 +218,7 @@ class Controller(Generic[K]):
                 self._hire()
                 started = self._clock.monotonic()
                 try:
-                    if not shared.is_open(started):
+                    if not shared.is_open(self._clock):
                         await shared.wait(self._clock)
                         started = self._clock.monotonic()
                     self._settle(key, await self._attempt(key, worker))

@@ -289,7 +289,7 @@ class Scheduler:
         shared = slices()
         while True:
             key = await self.queue.take()
-            if not shared.is_open(self._clock.monotonic()):
+            if not shared.is_open(self._clock):
                 await shared.wait(self._clock)
             try:
                 async with asyncio.timeout(DEADLINE):

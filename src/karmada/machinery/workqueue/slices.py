@@ -11,10 +11,9 @@ from weakref import WeakKeyDictionary
 
 from karmada.machinery.clock import Clock
 
-SLICE = 0.005
-"""Seconds of a round of the loop in which keys are begun."""
-WOKEN = 8
-"""Workers that go on in a round: more would only find that the slice is over."""
+SLICE = 0.01
+"""Seconds of processor time in a round of the loop in which keys are begun. Not of the wall: on a busy machine a round
+would have one key, and what is done for many keys at once, commits above all, would be done for each."""
 
 
 class Slices:
@@ -28,10 +27,15 @@ class Slices:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._late: deque[asyncio.Future[None]] = deque()
         """Those who were to go on and found that the slice was over: they are first in the next one."""
+        self._began_keys = 0
+        """How many keys were begun in the present slice."""
 
-    def is_open(self, now: float) -> bool:
+    def is_open(self, clock: Clock) -> bool:
         """Whether a key may be begun in this round; nobody overtakes those who wait."""
-        return self._has_time(now) and not self._waiting and not self._late
+        if not self._has_time(clock.processor()) or self._waiting or self._late:
+            return False
+        self._began_keys += 1
+        return True
 
     async def wait(self, clock: Clock) -> None:
         """Go on when it is this worker's turn."""
@@ -41,7 +45,8 @@ class Slices:
             line.append(waiting)
             self._arm()
             await waiting
-            if self._has_time(clock.monotonic()):
+            if self._has_time(clock.processor()):
+                self._began_keys += 1
                 return
             line = self._late
 
@@ -57,14 +62,15 @@ class Slices:
             self._loop.call_soon(self._end)
 
     def _end(self) -> None:
-        """The slice is over: in the next round the first of those who wait go on."""
-        self._began, self._is_ending = None, False
-        woken = 0
-        while (line := self._late or self._waiting) and woken < WOKEN:
+        """The slice is over: in the next round the first of those who wait go on, twice as many as went on in this one.
+        All others would only find that it is over, too."""
+        left = 2 * self._began_keys + 1
+        self._began, self._is_ending, self._began_keys = None, False, 0
+        while (line := self._late or self._waiting) and left:
             waiting = line.popleft()
             if not waiting.done():
                 waiting.set_result(None)
-                woken += 1
+                left -= 1
         if self._late or self._waiting:
             self._arm()
 
