@@ -338,6 +338,7 @@ def test_an_eviction_that_outlived_its_fenced_copy_ends_although_nothing_runs_in
         ({}, 2, {"replicas": 2}, True),
         ({"m1": 1}, 2, {"replicas": 2}, False),
         ({"m1": 1}, 3, {"replicas": 2}, True),
+        ({}, 2, {"replicas": 3}, True),
         ({}, 0, {}, True),
         ({"m1": 0}, 0, {}, False),
         ({}, 2, {"replicas": 2, "purgeMode": "Directly"}, False),
@@ -364,6 +365,14 @@ def test_a_copy_that_comes_back_has_the_replicas_it_had() -> None:
 
     assert [(target.name, target.replicas) for target in after.clusters] == [("m1", 1), ("m2", 3), ("m3", 0)]
     assert [each.from_cluster for each in after.graceful_eviction_tasks] == ["m4"]
+
+
+def test_a_copy_that_comes_back_alone_has_no_more_replicas_than_are_wanted_now() -> None:
+    binding = spec({}, {"fromCluster": "m2", "replicas": 3}, {"fromCluster": "m3", "replicas": 3}, replicas=2)
+    after = taken_back(binding, [task("m2", replicas=3)])
+
+    assert [(target.name, target.replicas) for target in after.clusters] == [("m2", 2)]
+    assert [each.from_cluster for each in after.graceful_eviction_tasks] == ["m3"]
 
 
 # Storms and taints.

@@ -68,18 +68,25 @@ def returns(
     """Whether a copy that nothing replaces runs well again in its cluster, and there is room for it in the result."""
     if task.purge_mode == evictions.PURGE_DIRECTLY or task.suppress_deletion is not None:
         return False
-    share = TargetCluster(name=task.from_cluster, replicas=task.replicas or 0)
+    share = _share(task, spec)
     placed = sum(target.replicas for target in spec.clusters)
     fits = placed + share.replicas <= spec.replicas if spec.replicas else not spec.clusters
     return fits and _is_confirmed(share, status.aggregated_status, is_ready, has_health)
 
 
+def _share(task: GracefulEvictionTask, spec: ResourceBindingSpec) -> TargetCluster:
+    """What the cluster of a task gets if it is taken back: what it had, or all if that is more than is wanted now."""
+    had = task.replicas or 0
+    return TargetCluster(name=task.from_cluster, replicas=had if spec.clusters else min(had, spec.replicas))
+
+
 def taken_back(spec: ResourceBindingSpec, tasks: Iterable[GracefulEvictionTask]) -> ResourceBindingSpec:
     """The spec in which the clusters of some tasks are targets again, with the replicas they had."""
-    names = {task.from_cluster: task.replicas or 0 for task in tasks}
-    left = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in names)
-    shares = tuple(TargetCluster(name=name, replicas=replicas) for name, replicas in names.items())
-    return msgspec.structs.replace(spec, clusters=(*spec.clusters, *shares), graceful_eviction_tasks=left)
+    for task in tasks:
+        others = tuple(one for one in spec.graceful_eviction_tasks if one.from_cluster != task.from_cluster)
+        clusters = (*spec.clusters, _share(task, spec))
+        spec = msgspec.structs.replace(spec, clusters=clusters, graceful_eviction_tasks=others)
+    return spec
 
 
 def _is_fenced(spec: ResourceBindingSpec) -> bool:

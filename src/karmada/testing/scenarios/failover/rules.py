@@ -40,22 +40,46 @@ class Rules:
         """Since when members are not ready."""
         self._reports: dict[str, list[tuple[float, int]]] = {}
         """When members reported how many ready replicas of `web`, by execution space."""
+        self._replaced: set[tuple[str, str]] = set()
+        """Copies whose deletion was ordered while another was healthy, by member and application."""
 
     def last_copy_stays(self, step: Step) -> str | None:
         """No copy is deleted unless another is, or just was, healthy."""
+        if step.server == HUB and step.kind == ("work.karmada.io", "works"):
+            self._note_order(step)
         if step.server == HUB or step.kind != ("apps", "deployments") or step.type is not EventType.DELETED:
             return None
         name, now = step.object["metadata"]["name"], self._world.clock.monotonic()
         if self._incidents.by_hand or name in (BLUNT, LEDGER) or now - self._incidents.scaled.get(name, -LAG) < LAG:
             return None
-        lately = {place for place, when in self._incidents.healthy.items() if now - when < LAG}
-        if any(app == name and member != step.server for member, app in lately):
+        if self._is_elsewhere(name, step.server):
             return None
-        if any(self._runs_well(name, member) for member in MEMBERS if member != step.server):
-            return None  # Its member came back after its kubelet last looked.
-        if name in self._incidents.edited and (step.server, name) not in lately:
-            return None  # The user wants it elsewhere, and it serves nobody here.
+        if name in self._incidents.edited:
+            # The user wants it elsewhere, and it serves nobody here, or the order was right when it was given and could
+            # not be carried out before its member came back.
+            is_healthy = now - self._incidents.healthy.get((step.server, name), -LAG) < LAG
+            if not is_healthy or (step.server, name) in self._replaced:
+                return None
         return f"{name} was deleted in {step.server}, and no other copy of it is healthy"
+
+    def _note_order(self, step: Step) -> None:
+        """Remember which copies were to go while another was healthy."""
+        member, name = step.object["metadata"]["namespace"].removeprefix("karmada-es-"), _carried(step.object)
+        if not step.object["metadata"].get("deletionTimestamp"):
+            self._replaced.discard((member, name))
+        elif (step.previous is None or not step.previous["metadata"].get("deletionTimestamp")) and self._is_elsewhere(
+            name, member
+        ):
+            self._replaced.add((member, name))
+
+    def _is_elsewhere(self, name: str, member: str) -> bool:
+        """Whether a copy in another member than this one is, or just was, healthy."""
+        now = self._world.clock.monotonic()
+        lately = (place for place, when in self._incidents.healthy.items() if now - when < LAG)
+        if any(app == name and other != member for other, app in lately):
+            return True
+        # A member may have come back after its kubelet last looked.
+        return any(self._runs_well(name, other) for other in MEMBERS if other != member)
 
     def _runs_well(self, name: str, member: str) -> bool:
         """Whether a member that can be reached has all replicas of an application ready."""
