@@ -49,8 +49,8 @@ def test_access_is_answered_with_the_reason(context):
 @pytest.mark.parametrize(
     ("spec", "fields"),
     [
-        ({"user": "u"}, ["spec"]),
-        ({"user": "u", "resourceAttributes": {}, "nonResourceAttributes": {"path": "/"}}, ["spec"]),
+        ({"user": "u"}, ["spec.resourceAttributes"]),
+        ({"user": "u", "resourceAttributes": {}, "nonResourceAttributes": {"path": "/"}}, ["spec.nonResourceAttributes"]),
         ({"resourceAttributes": {"verb": "get"}}, ["spec.user"]),
     ],
 )
