@@ -12,7 +12,6 @@ from karmada.machinery.errors import Conflict
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
 from karmada.machinery.workqueue.queue import Priority
-from karmada.machinery.workqueue.slices import SLICE
 from karmada.testing.loop import VirtualClock, run_virtual
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
@@ -217,38 +216,3 @@ def test_workers_that_never_wait_let_others_run():
         return turns
 
     assert asyncio.run(main()) > 2
-
-
-def test_busy_workers_share_the_time_of_a_round():
-    async def main():
-        class Ticking(VirtualClock):
-            """Processor time that passes only while keys are worked on."""
-
-            elapsed = 0.0
-
-            def processor(self):
-                return self.elapsed
-
-        clock, done = Ticking(), []
-
-        async def reconcile(key):
-            clock.elapsed += SLICE / 5
-            done.append(key)
-            return DONE
-
-        controllers = [Controller(name, reconcile, workers=10, clock=clock) for name in "abc"]
-        for controller, number in itertools.product(controllers, range(100)):
-            controller.enqueue((controller.name, number))
-        tasks = [asyncio.create_task(controller.run()) for controller in controllers]
-        rounds = [0]
-        while len(done) < 300:
-            await asyncio.sleep(0)
-            rounds.append(len(done))
-        for task in tasks:
-            task.cancel()
-        assert max(after - before for before, after in itertools.pairwise(rounds)) <= 10
-        assert {name for name, _ in done[:60]} == {"a", "b", "c"}, "nobody is left out"
-        for name in "abc":
-            assert sorted(number for whose, number in done if whose == name) == list(range(100))
-
-    run_virtual(main)

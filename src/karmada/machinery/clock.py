@@ -24,10 +24,6 @@ class Clock(Protocol):
         """Seconds on a clock that never jumps; for durations and deadlines."""
         ...
 
-    def processor(self) -> float:
-        """Seconds that this thread has run; for shares of an event loop's time."""
-        ...
-
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         ...
@@ -50,11 +46,6 @@ class LoopClock:
     def monotonic(self) -> float:
         """The loop's own time."""
         return asyncio.get_running_loop().time()
-
-    def processor(self) -> float:
-        """The thread's processor time, unless the loop has its own."""
-        own: Callable[[], float] | None = getattr(asyncio.get_running_loop(), "processor", None)
-        return time.thread_time() if own is None else own()
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the loop."""

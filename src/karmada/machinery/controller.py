@@ -21,12 +21,13 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.workqueue.queue import RETRIES, Priority, QueueClosed, WorkQueue
-from karmada.machinery.workqueue.slices import slices
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+SLICE = 0.005
+"""Seconds of uninterrupted work after which a worker lets others run."""
 PATIENCE = 1.0
 """Seconds that a key of a limited lane may take before another worker takes the place of the one that waits for it."""
 
@@ -208,7 +209,8 @@ class Controller(Generic[K]):
             self._ended.set_result(None)
 
     async def _work(self) -> None:
-        queue, shared = self.queue, slices()
+        queue = self.queue
+        yielded = self._clock.monotonic()
         worker = asyncio.current_task()
         assert worker is not None
         try:
@@ -218,9 +220,6 @@ class Controller(Generic[K]):
                 self._hire()
                 started = self._clock.monotonic()
                 try:
-                    if not shared.is_open(self._clock):
-                        await shared.wait(self._clock)
-                        started = self._clock.monotonic()
                     self._settle(key, await self._attempt(key, worker))
                 finally:
                     queue.done(key)
@@ -230,6 +229,9 @@ class Controller(Generic[K]):
                 if worker in self._relieved:
                     return
                 self._idle += 1
+                if now - yielded > SLICE:
+                    await asyncio.sleep(0)
+                    yielded = self._clock.monotonic()
         except QueueClosed:
             return
 

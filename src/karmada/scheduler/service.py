@@ -17,6 +17,7 @@ from karmada.api.decision import Decision, NoClusterFits, Placed
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.controller import SLICE
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.cache import Change
@@ -24,7 +25,6 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.tracing import OFF, Tracer
-from karmada.machinery.workqueue.slices import slices
 from karmada.scheduler.affected import AffinityIndex
 from karmada.scheduler.assumed import AssumedWorkloads
 from karmada.scheduler.core.decide import decide, fitting_names, requests
@@ -286,11 +286,12 @@ class Scheduler:
     # One attempt.
 
     async def _work(self) -> None:
-        shared = slices()
+        yielded = self._clock.monotonic()
         while True:
             key = await self.queue.take()
-            if not shared.is_open(self._clock):
-                await shared.wait(self._clock)
+            if self._clock.monotonic() - yielded > SLICE:
+                await asyncio.sleep(0)
+                yielded = self._clock.monotonic()
             try:
                 async with asyncio.timeout(DEADLINE):
                     ended = await (self._attempt(key) if self._ownership is None else self._attempt_own(key))

@@ -61,7 +61,6 @@ class SkewedClock:
         self._inner = inner
         self._skew = skew
         self.monotonic = inner.monotonic
-        self.processor = inner.processor
         self.sleep = inner.sleep
         self.call_later = inner.call_later
         self.random = inner.random

@@ -66,10 +66,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """A seed for a new source of randomness."""
         return self._lots.getrandbits(64)
 
-    def processor(self) -> float:
-        """What clocks take for the thread's processor time: virtual time, so that no run depends on the machine."""
-        return self.time()
-
     def time(self) -> float:
         """Virtual seconds since the loop was made."""
         return self._now

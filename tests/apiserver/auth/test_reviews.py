@@ -50,7 +50,10 @@ def test_access_is_answered_with_the_reason(context):
     ("spec", "fields"),
     [
         ({"user": "u"}, ["spec.resourceAttributes"]),
-        ({"user": "u", "resourceAttributes": {}, "nonResourceAttributes": {"path": "/"}}, ["spec.nonResourceAttributes"]),
+        (
+            {"user": "u", "resourceAttributes": {}, "nonResourceAttributes": {"path": "/"}},
+            ["spec.nonResourceAttributes"],
+        ),
         ({"resourceAttributes": {"verb": "get"}}, ["spec.user"]),
     ],
 )
