@@ -8,7 +8,11 @@ from tests.controllers.test_detector import start
 
 from karmada.api.feature_gates import DEFAULTS
 from karmada.api.policy.v1alpha1 import PropagationPolicy
+from karmada.controllers.detector.bindings import BindingWriter
+from karmada.controllers.detector.policy_index import TemplateKey
 from karmada.machinery.client import type_of
+from karmada.machinery.committer import Unchanged
+from karmada.policies.claims import Claim
 
 POLICIES = type_of(PropagationPolicy)
 
@@ -47,5 +51,23 @@ def test_the_strongest_rival_takes_over_and_no_weaker_one_before_it():
         await plane.client.resource(POLICIES).patch("held", {"spec": {"priority": 1}}, "default")
         await plane.clock.sleep(60)
         assert holders == ["held", "c"]
+
+    on_a_plane(scenario)
+
+
+def test_a_rival_that_saw_an_older_claim_leaves_the_template_to_a_stronger_one():
+    async def scenario(plane):
+        templates = plane.client.resource(CONFIG_MAPS)
+        seen = await templates.create({"metadata": {"name": "settings", "namespace": "default"}})
+        await templates.patch("settings", {"metadata": {"annotations": {"holder": "stronger"}}}, "default")
+        key = TemplateKey(CONFIG_MAPS, "v1", "ConfigMap", "default", "settings")
+        weaker = Claim("default", "weaker", "id-of-weaker")
+
+        def may(current):
+            return "holder" not in (current["metadata"].get("annotations") or {})
+
+        assert isinstance(await BindingWriter(plane.context).claim(key, seen, weaker, may), Unchanged)
+        left = await templates.get("settings", "default")
+        assert left["metadata"]["annotations"] == {"holder": "stronger"}
 
     on_a_plane(scenario)

@@ -1,5 +1,6 @@
 """Writes the binding of a template under its policy, and takes claims off bindings and templates."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -43,12 +44,16 @@ class BindingWriter:
         """They know of claims that the caches do not show yet."""
 
     async def claim(
-        self, key: TemplateKey, template: JSONObject, claim: Claim
+        self,
+        key: TemplateKey,
+        template: JSONObject,
+        claim: Claim,
+        may: Callable[[JSONObject], bool] = lambda current: True,
     ) -> Unchanged[JSONObject] | Written[JSONObject] | Absent:
-        """Have a template carry exactly this claim."""
+        """Have a template carry exactly this claim, if its present state `may` have it."""
 
         def decide(current: JSONObject) -> JSONObject:
-            return with_metadata(current, claimed(*_marks(current), claim))
+            return with_metadata(current, claimed(*_marks(current), claim)) if may(current) else current
 
         return await self._committer(key.type).commit(template, decide)
 

@@ -17,7 +17,7 @@ from karmada.controllers.detector.policy_index import TemplateKey, Waiting
 from karmada.controllers.detector.templates import Cause, TemplateReconciler, is_lazy
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import Templates
-from karmada.machinery.committer import Committer
+from karmada.machinery.committer import Committer, Unchanged
 from karmada.machinery.controller import DONE, Result
 from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import ApiError, Unavailable
@@ -184,17 +184,22 @@ class PolicyReconciler:
             template = informer.get(selector.name, namespace) if informer else None
             if template is None or closest((selector,), subject_of(template)) is Match.NONE:
                 continue
-            metadata = template["metadata"]
-            holder = read_claim(metadata.get("labels") or {}, metadata.get("annotations") or {})
+            holder = _holder(template)
             if holder is None or not may_preempt(policy, holder, self._find):
                 continue
             key = TemplateKey(served.type, selector.api_version, selector.kind, namespace, selector.name)
-            await self._take_over(key, template, claim_of(policy), holder)
+            await self._take_over(key, template, policy, holder)
 
-    async def _take_over(self, key: TemplateKey, template: JSONObject, claim: Claim, holder: Claim) -> None:
+    async def _take_over(self, key: TemplateKey, template: JSONObject, policy: Policy, holder: Claim) -> None:
+        claim = claim_of(policy)
         about, taker = ObjectReference.to(template), spelled(claim).capitalize()
+
+        def may(current: JSONObject) -> bool:
+            return may_preempt(policy, _holder(current), self._find)
+
         try:
-            await self._writer.claim(key, template, claim)
+            if isinstance(await self._writer.claim(key, template, claim, may), Unchanged):
+                return  # A stronger one was faster.
         except ApiError as error:
             self._context.metrics.preemptions[ERROR] += 1
             text = f"{taker} failed to preempt {spelled(holder)}: {error}"
@@ -257,6 +262,11 @@ def spelled(claim: Claim) -> str:
     if claim.is_cluster_wide:
         return f"cluster propagation policy({claim.name})"
     return f"propagation policy({claim.namespace}/{claim.name})"
+
+
+def _holder(template: JSONObject) -> Claim | None:
+    metadata = template["metadata"]
+    return read_claim(metadata.get("labels") or {}, metadata.get("annotations") or {})
 
 
 def _claimed_items(informer: Informer[JSONObject], claim: Claim) -> list[Item[JSONObject]]:
