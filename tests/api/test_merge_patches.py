@@ -125,6 +125,16 @@ LIVE: dict[str, Any] = {
         pytest.param(
             {"new": {"a": None, "b": [{"$patch": "delete"}, 1]}}, {"new": {"b": [1]}}, id="cleans what is new"
         ),
+        pytest.param(
+            {"new": [{"$patch": None, "a": 1}, {"$patch": "nope"}]},
+            {"new": [{"a": 1}]},
+            id="takes null for no directive",
+        ),
+        pytest.param(
+            {"containers": [{"name": "c", "ports": [{"port": 1, "$patch": "delete"}], "$retainKeys": ["name"]}]},
+            {"containers": [{"name": "c", "ports": [{"port": 1}]}, *LIVE["containers"]]},
+            id="directs nothing in an element that is new",
+        ),
         pytest.param({"labels": "text"}, {"labels": "text"}, id="takes another type"),
     ],
 )

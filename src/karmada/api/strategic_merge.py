@@ -135,17 +135,25 @@ def _merge_value(live: Any, value: Any, schema: MergeSchema | None) -> Any:
 def _cleaned(value: Any) -> Any:
     """A value that is new to the object: without nulls, directives, and the elements that only carried one."""
     if isinstance(value, dict):
-        if PATCH in value:
+        if value.get(PATCH) is not None:
             return _DROPPED
-        fields = {
-            key: _cleaned(item)
-            for key, item in value.items()
-            if item is not None and key != RETAIN_KEYS and not key.startswith((SET_ORDER, DELETE_SCALARS))
-        }
+        fields = {key: _cleaned(item) for key, item in value.items() if item is not None and not _is_directive(key)}
         return {key: item for key, item in fields.items() if item is not _DROPPED}
     if isinstance(value, list):
         return [item for item in map(_cleaned, value) if item is not _DROPPED]
     return value
+
+
+def _undirected(value: Any) -> Any:
+    """What is in a list element that is new: nothing in it is directed, so directives say nothing there."""
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if item is not None and not _is_directive(key)}
+        return {key: _undirected(item) for key, item in kept.items()}
+    return [_undirected(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_directive(key: str) -> bool:
+    return key in (PATCH, RETAIN_KEYS) or key.startswith((SET_ORDER, DELETE_SCALARS))
 
 
 def _merge_lists(live: list[Any], patch: list[Any], schema: MergeSchema | None) -> list[Any]:
@@ -171,7 +179,7 @@ def _merge_lists(live: list[Any], patch: list[Any], schema: MergeSchema | None) 
         else:
             positions[key] = len(merged)
             # A null key names an element that nobody has yet; decoding makes it the zero value.
-            merged.append({**_cleaned(item), merge_key: item[merge_key]})
+            merged.append({**_undirected(item), merge_key: item[merge_key]})
     return _ordered(merged, additions, live, merge_key)
 
 

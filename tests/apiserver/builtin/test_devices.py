@@ -200,6 +200,19 @@ def test_what_is_wanted(wanted, expected):
         ),
         pytest.param({"devices": [{"name": "v"}] * 2}, ['.devices[1]: Duplicate value: "v"'], id="twice"),
         pytest.param(
+            {"devices": [{"name": "v", "bindingConditions": ["a"] * 5, "bindingFailureConditions": ["e.io/b"]}]},
+            [".devices[0].bindingConditions: Too many: 5: must have at most 4 items"],
+            id="too many conditions",
+        ),
+        pytest.param(
+            {"devices": [{"name": "v", "bindingFailureConditions": ["a"]}]},
+            [
+                ".devices[0].bindingConditions: Invalid value: null: bindingConditions are required to use "
+                "bindingFailureConditions"
+            ],
+            id="conditions of failure alone",
+        ),
+        pytest.param(
             {"devices": [{"name": f"v{at}"} for at in range(129)]},
             [".devices: Too many: 129: must have at most 128 items"],
             id="too many",

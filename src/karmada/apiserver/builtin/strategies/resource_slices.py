@@ -19,6 +19,7 @@ from karmada.apiserver.selectable import fields
 
 _MOST_DEVICES = 128
 _MOST_PROPERTIES = 32
+_MOST_CONDITIONS = 4
 _LONGEST_VALUE = 64
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_PLACE = f"exactly one of {', '.join(f'`{place}`' for place in _PLACES)} is required"
@@ -97,6 +98,20 @@ def _nodes(spec: JSONObject) -> Errors:
     return errors
 
 
+def _binding(device: JSONObject, path: str) -> Errors:
+    """Conditions that a pod waits for, and those that end the wait: neither comes without the other."""
+    errors: Errors = []
+    names = ("bindingConditions", "bindingFailureConditions")
+    for field, other in (names, names[::-1]):
+        given = device.get(field) or []
+        errors += too_many(f"{path}.{field}", given, _MOST_CONDITIONS)
+        for index, condition in enumerate(given[:_MOST_CONDITIONS]):
+            errors += qualified_name(f"{path}.{field}[{index}]", condition)
+        if given and not device.get(other):
+            errors.append(invalid(f"{path}.{other}", None, f"{other} are required to use {field}"))
+    return errors
+
+
 def _device(device: JSONObject, path: str, per_device: bool) -> Errors:
     errors = dns_label(f"{path}.name", device.get("name") or "")
     attributes, capacity = device.get("attributes") or {}, device.get("capacity") or {}
@@ -109,6 +124,7 @@ def _device(device: JSONObject, path: str, per_device: bool) -> Errors:
         errors += qualified(f"{path}.capacity", name)
     for index, taint in enumerate(device.get("taints") or ()):
         errors += _taint(taint, f"{path}.taints[{index}]")
+    errors += _binding(device, path)
     placed = any(device.get(field) is not None for field in _PLACES[:3])
     if per_device and not placed:
         text = f"exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when {_PER_DEVICE}"

@@ -118,6 +118,10 @@ def _empty_given(one: Difference) -> bool:
     return body is None or any(empty in str(body) for empty in ("[]", "{}", "''"))
 
 
+def _signs_otherwise(one: Difference) -> bool:
+    return one.step["path"] == "/.well-known/openid-configuration" and "id_token_signing_alg" in one.text
+
+
 def _any_default(one: Difference) -> bool:
     return one.stock.code == 201 and "must validate at least one schema (anyOf)" in str(one.own.body)
 
@@ -183,6 +187,7 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("kube-apiserver reads the definition anew and asks to come back", _starting),
     Wanted("whether the level of a FlowSchema or the service of an APIService exists is said later", _said_later),
     Wanted("an empty list or text in a webhook or network policy that has none is no change", _empty_given),
+    Wanted("tokens of service accounts are signed with an elliptic curve", _signs_otherwise),
     Wanted("a default that is neither a number nor a text is refused where only those are allowed", _any_default),
     Wanted("an empty overhead of a pod is as good as none", _empty_overhead),
     Wanted("an empty list of devices is as good as none", _both_empty),
