@@ -59,11 +59,20 @@ async def test_pages_show_the_revision_of_the_first(five):
     assert "continue" not in third["metadata"]
 
 
-async def test_an_exact_older_revision_can_be_listed(five):
+@pytest.mark.parametrize(
+    ("options", "first"),
+    [
+        ({"resourceVersionMatch": "Exact"}, "c0"),
+        ({"limit": "500"}, "c0"),
+        ({"limit": "500", "resourceVersionMatch": "NotOlderThan"}, "c1"),
+        ({}, "c1"),
+    ],
+)
+async def test_an_older_revision_is_listed_where_it_is_meant(five, options, first):
     version = (await five.list("configmaps"))["metadata"]["resourceVersion"]
     await five.delete("configmaps", "c0")
-    older = await five.list("configmaps", resourceVersion=version, resourceVersionMatch="Exact")
-    assert names(older) == ["c0", "c1", "c2", "c3", "c4"]
+    found = await five.list("configmaps", resourceVersion=version, **options)
+    assert names(found)[0] == first
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,8 @@ async def read_page(context: Context, call: Call, options: ListOptions, selectio
         except ValueError as error:
             raise bad_request(f"invalid resource version: {error}") from None
         await wait_for(context, version, call.params)
-        if options.match == "Exact":
-            at = version
+        if options.match == "Exact" or (options.limit and version and not options.match):
+            at = version  # Pages begin there unless a match is named.
     else:
         await context.store.sync()
     whole = selection.name or (options.resource_version == "0" and not options.match)
