@@ -72,40 +72,35 @@ def read(serialised: bytes) -> Node:
 
 def mentions(node: Node, name: str) -> bool:
     """Whether a variable occurs anywhere in it."""
-    match node:
-        case Constant():
-            return False
-        case Name():
-            return node.name == name
-        case Select():
-            return mentions(node.operand, name)
-        case Invocation():
-            inner: tuple[Node, ...] = node.arguments
-        case Elements():
-            inner = node.elements
-        case Loop():
-            inner = (node.range, node.first, node.condition, node.step, node.last)
-    return any(mentions(part, name) for part in inner)
+    if isinstance(node, Name):
+        return node.name == name
+    return any(mentions(part, name) for part in _inner(node))
 
 
 def selections(node: Node) -> list[str]:
     """The paths of fields of variables that are selected anywhere in it, such as `object.spec.replicas`."""
+    inside = [path for part in _inner(node) for path in selections(part)]
+    if not isinstance(node, Select):
+        return inside
+    if isinstance(node.operand, Name):
+        return [f"{node.operand.name}.{node.field}"]
+    straight = isinstance(node.operand, Select) and inside
+    return [*inside, f"{inside[-1]}.{node.field}"] if straight else inside
+
+
+def _inner(node: Node) -> tuple[Node, ...]:
+    """What it is made of."""
     match node:
         case Constant() | Name():
-            return []
+            return ()
         case Select():
-            inside = selections(node.operand)
-            if isinstance(node.operand, Name):
-                return [f"{node.operand.name}.{node.field}"]
-            straight = isinstance(node.operand, Select) and inside
-            return [*inside, f"{inside[-1]}.{node.field}"] if straight else inside
+            return (node.operand,)
         case Invocation():
-            inner: tuple[Node, ...] = node.arguments
+            return node.arguments
         case Elements():
-            inner = node.elements
+            return node.elements
         case Loop():
-            inner = (node.range, node.first, node.condition, node.step, node.last)
-    return [path for part in inner for path in selections(part)]
+            return (node.range, node.first, node.condition, node.step, node.last)
 
 
 def _parts(data: bytes) -> dict[int, bytes]:
