@@ -1,6 +1,7 @@
 """Rules of admission policies."""
 
 import re
+from collections.abc import Iterator
 
 from karmada.api.field_errors import duplicate, invalid, required
 from karmada.apiserver.builtin.strategies.admission_rules import changing_errors, default_match, match_errors
@@ -30,14 +31,21 @@ def _known(spec: JSONObject) -> dict[str, str]:
     return given((*_GIVEN, "params") if spec.get("paramKind") is not None else _GIVEN)
 
 
-def _with_own(spec: JSONObject, count: int | None = None) -> Variables:
-    """The same with the policy's own variables, or the first of them."""
+def _growing(spec: JSONObject) -> Iterator[Variables]:
+    """The same with the first of the policy's own variables: none, one, and so on to all of them."""
     known = _known(spec)
     variables = spec.get("variables") or []
     if variables:
         known |= given([OWN])
-    for variable in variables[:count]:
+    yield known
+    for variable in variables:
         known = declared(known, variable.get("name") or "", variable.get("expression") or "")
+        yield known
+
+
+def _with_own(spec: JSONObject) -> Variables:
+    """The same with all of the policy's own variables."""
+    *_, known = _growing(spec)
     return known
 
 
@@ -54,8 +62,8 @@ def _common(spec: JSONObject) -> Errors:
             errors.append(required("spec.matchConstraints.resourceRules"))
         errors += match_errors(match, "spec.matchConstraints")
     errors += match_conditions(spec.get("matchConditions") or [], "spec.matchConditions", _known(spec))
-    for index, variable in enumerate(spec.get("variables") or ()):
-        errors += _variable(variable, f"spec.variables[{index}]", _with_own(spec, index))
+    for index, (variable, known) in enumerate(zip(spec.get("variables") or (), _growing(spec), strict=False)):
+        errors += _variable(variable, f"spec.variables[{index}]", known)
     return errors
 
 

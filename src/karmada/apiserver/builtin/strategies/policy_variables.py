@@ -13,6 +13,9 @@ from karmada.apiserver.cel.syntax import selections
 
 OWN = "variables"
 """Through which the variables of a policy are read."""
+MOST_TYPED = 64
+"""Variables of a policy whose types are known: each is compiled with those before it."""
+_UNTYPED = "map(string, dyn)"
 Variables = Mapping[str, str]
 """Names and types."""
 _TEXT, _TEXTS, _MAP = "string", "list(string)", "map(string, string)"
@@ -69,7 +72,12 @@ def given(names: Iterable[str]) -> dict[str, str]:
 
 
 def declared(variables: Variables, name: str, expression: str) -> dict[str, str]:
-    """The variables with one more of the policy itself, of the type of its expression."""
+    """The variables with one more of the policy itself, of the type of its expression; of too many none has a type."""
+    if variables.get(OWN) == _UNTYPED:
+        return dict(variables)
+    others = {known: kind for known, kind in variables.items() if not known.startswith(f"{OWN}.")}
+    if len(variables) - len(others) >= MOST_TYPED:
+        return {**others, OWN: _UNTYPED}
     return {**variables, OWN: cel.DYN, f"{OWN}.{name}": _result(expression.strip(), variables)}
 
 
@@ -101,7 +109,7 @@ def compiled(expression: str, variables: Variables) -> cel.Program:
         below = f"{root}."
         if root not in variables and not any(name.startswith(below) for name in variables):
             continue
-        typed = root == OWN or (variables.get(root, cel.DYN) == cel.DYN and _has_fields(root))
+        typed = variables.get(root, cel.DYN) == cel.DYN and (root == OWN or _has_fields(root))
         if typed and path not in variables and not any(name.startswith(f"{path}.") for name in variables):
             raise cel.CompileError(_undefined(expression, root, field))
     return program
