@@ -2,7 +2,7 @@
 
 import pytest
 
-from karmada.api.caching import LONGEST, text_cache, weighed_cache
+from karmada.api.caching import LONGEST, clean_cache, text_cache, weighed_cache
 
 
 def test_long_texts_are_not_kept() -> None:
@@ -57,3 +57,21 @@ def test_a_weighed_cache_does_not_keep_errors() -> None:
         with pytest.raises(ValueError, match="nothing"):
             reader.length("")
     assert reader.calls == ["", ""]
+
+
+def test_only_objects_with_nothing_to_say_about_them_are_remembered() -> None:
+    judged: list[str] = []
+
+    @clean_cache(2)
+    def complaints(obj: dict[str, object], path: str) -> list[str]:
+        judged.append(path)
+        return [f"{path}.bad: is set"] if obj.get("bad") else []
+
+    for path in ("first", "second"):
+        assert complaints({"good": 1}, path) == []
+        assert complaints({"bad": 1}, path) == [f"{path}.bad: is set"]
+    assert judged == ["first", "first", "second"]
+    for number in range(3):
+        complaints({"good": number}, "third")
+    assert complaints({"good": 2**70}, "fourth") == [], "numbers that cannot be encoded are judged each time"
+    assert judged[3:] == ["third", "third", "fourth"]

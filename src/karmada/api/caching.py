@@ -3,11 +3,16 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from hashlib import blake2b
 from threading import Lock
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import orjson
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Judge = Callable[[dict[str, Any], str], list[R]]
+"""What there is to say about an object at a path."""
 LONGEST = 512
 """Characters: what repeats is short, and what is longer is made anew each time."""
 
@@ -57,6 +62,35 @@ def weighed_cache(most: int, weigh: Callable[Concatenate[R, P], int]) -> Callabl
                 while total > most:
                     total -= results.popitem(last=False)[1][1]
             return made
+
+        return call
+
+    return decorate
+
+
+def clean_cache(size: int) -> Callable[[Judge[R]], Judge[R]]:
+    """Remember the digests of objects about which there was nothing to say: the same come again and again.
+
+    The result must depend on nothing but the object; the path only says where it is.
+    """
+
+    def decorate(judge: Judge[R]) -> Judge[R]:
+        clean: set[bytes] = set()
+
+        @wraps(judge)
+        def call(obj: dict[str, Any], path: str) -> list[R]:
+            try:
+                digest = blake2b(orjson.dumps(obj), digest_size=16).digest()
+            except orjson.JSONEncodeError:
+                return judge(obj, path)
+            if digest in clean:
+                return []
+            found = judge(obj, path)
+            if not found:
+                if len(clean) >= size:
+                    clean.clear()
+                clean.add(digest)
+            return found
 
         return call
 

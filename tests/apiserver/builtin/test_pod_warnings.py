@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from karmada.apiserver.builtin import builtin_types
+from karmada.apiserver.builtin.strategies.port_warnings import COMPARED
 
 TYPES = {type_.kind: type_ for type_ in builtin_types() if type_.group in ("", "apps", "batch")}
 HOST = "which can result in surprising behavior; a DNS label is recommended: [must not contain dots]"
@@ -88,3 +89,24 @@ def test_names_that_are_no_host_names_are_warned_of_once():
         f"metadata.name: this is used in Pod names and hostnames, {HOST}"
     ]
     assert warned("DaemonSet", {**dotted, "spec": {}}) == []
+
+
+def test_a_pod_of_a_hundred_thousand_ports_and_files_costs_a_bounded_number_of_comparisons() -> None:
+    many = 100_000
+    container = {
+        "name": "c",
+        "image": "i",
+        "ports": [{"containerPort": 80}] * many,
+        "env": [{"name": f"e{number}", "value": "x"} for number in range(many)],
+    }
+    items = [{"key": "k", "path": f"p{number}"} for number in range(many)]
+    same = [{"key": "k", "path": "p"}] * many
+    for files in (items, same):
+        spec = {"containers": [container], "volumes": [{"name": "v", "configMap": {"name": "c", "items": files}}]}
+        assert len(pod(**spec)) <= 2 * COMPARED
+
+
+def test_ordinary_numbers_of_ports_are_all_compared() -> None:
+    ports = [{"containerPort": 80}] * 20
+    texts = pod(containers=[{"name": "c", "image": "i", "ports": ports}])
+    assert len([text for text in texts if "duplicate port definition" in text]) == 20 * 19 // 2

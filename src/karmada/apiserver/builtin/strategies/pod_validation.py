@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from karmada.api.caching import clean_cache
 from karmada.api.field_errors import duplicate, forbidden, invalid, not_found, required
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
@@ -54,9 +55,14 @@ def template_errors(template: JSONObject, path: str, old: JSONObject | None = No
     errors = labels(metadata.get("labels"), f"{path}.labels")
     errors += annotations(metadata.get("annotations"), f"{path}.annotations")
     spec = template.get("spec") or {}
-    errors += spec_errors(spec, f"{path}.spec")
+    return errors + _template_spec(spec, f"{path}.spec")
+
+
+@clean_cache(1024)
+def _template_spec(spec: JSONObject, path: str) -> Errors:
+    errors = spec_errors(spec, path)
     if spec.get("ephemeralContainers"):
-        errors.append(forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"))
+        errors.append(forbidden(f"{path}.ephemeralContainers", "ephemeral containers not allowed in pod template"))
     return errors
 
 

@@ -1,11 +1,13 @@
 """Warnings about pod specs: what is allowed, but hardly meant, or does not work any more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from karmada.api import name_rules
+from karmada.api.caching import clean_cache
 from karmada.apiserver.builtin.strategies.common import JSONObject, quantity_of
-from karmada.apiserver.builtin.strategies.port_warnings import containers_of, port_warnings
+from karmada.apiserver.builtin.strategies.port_warnings import COMPARED, containers_of, port_warnings
 from karmada.apiserver.schema.metadata import in_characters
 
 _DEPRECATED_SOURCES = {
@@ -85,7 +87,12 @@ def pod_warnings(spec: JSONObject, metadata: JSONObject, path: str) -> list[str]
     texts += [
         f"{path}metadata.annotations[{key}]: {text}" for key, text in _OLD_ANNOTATIONS.items() if key in annotations
     ]
-    texts += _volumes(spec, place) + _overlaps(spec) + _twice(spec, place)
+    return texts + _spec_warnings(spec, place)
+
+
+@clean_cache(1024)
+def _spec_warnings(spec: JSONObject, place: str) -> list[str]:
+    texts = _volumes(spec, place) + _overlaps(spec) + _twice(spec, place)
     texts += fractions(f"{place}.overhead", spec.get("overhead"), ("memory", "ephemeral-storage"))
     for where, container in containers_of(spec, place):
         resources = container.get("resources") or {}
@@ -183,21 +190,23 @@ class _File(NamedTuple):
 
 def _overlaps(spec: JSONObject) -> list[str]:
     """Files of a volume that would be written over each other."""
-    texts = []
+    return [text for text in islice(_comparisons(spec), COMPARED) if text]
+
+
+def _comparisons(spec: JSONObject) -> Iterator[str]:
     for volume in spec.get("volumes") or ():
         name = volume.get("name") or ""
         for kind, words in (("configMap", 'ConfigMap "{name}"'), ("secret", 'Secret "{secretName}"')):
             source = volume.get(kind) or {}
             shown = words.format(name=source.get("name") or "", secretName=source.get("secretName") or "")
-            texts += _colliding(name, shown, _files(source.get("items"), ""))
-        texts += _colliding(name, "DownwardAPI", _files((volume.get("downwardAPI") or {}).get("items"), ""))
+            yield from _colliding(name, shown, _files(source.get("items"), ""))
+        yield from _colliding(name, "DownwardAPI", _files((volume.get("downwardAPI") or {}).get("items"), ""))
         files: list[_File] = []
         for source in (volume.get("projected") or {}).get("sources") or ():
             if not source:
-                texts.append(f'volume "{name}" (Projected) has no sources provided')
+                yield f'volume "{name}" (Projected) has no sources provided'
             files += _projected(source)
-        texts += _colliding(name, "Projected", files)
-    return texts
+        yield from _colliding(name, "Projected", files)
 
 
 def _files(items: list[JSONObject] | None, source: str) -> list[_File]:
@@ -215,13 +224,12 @@ def _projected(source: JSONObject) -> list[_File]:
     return []
 
 
-def _colliding(volume: str, what: str, files: list[_File]) -> list[str]:
-    return [
-        f'volume "{volume}" ({what}): overlapping paths: {file} with {other}'
-        for index, file in enumerate(files)
-        for other in files[:index]
-        if file.path and other.path and _inside(f"{file.path}/", f"{other.path}/")
-    ]
+def _colliding(volume: str, what: str, files: list[_File]) -> Iterator[str]:
+    """What there is to say about each pair of files; mostly nothing."""
+    for index, file in enumerate(files):
+        for other in islice(files, index):
+            collide = file.path and other.path and _inside(f"{file.path}/", f"{other.path}/")
+            yield f'volume "{volume}" ({what}): overlapping paths: {file} with {other}' if collide else ""
 
 
 def _inside(one: str, other: str) -> bool:
@@ -231,10 +239,12 @@ def _inside(one: str, other: str) -> bool:
 def _twice(spec: JSONObject, path: str) -> list[str]:
     texts = []
     for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
-        values = [item.get(key) or "" for item in spec.get(field) or ()]
-        for index, value in enumerate(values):
-            if value in values[:index]:
+        before: set[str] = set()
+        for index, item in enumerate(spec.get(field) or ()):
+            value = item.get(key) or ""
+            if value in before:
                 texts.append(f'{path}.{field}[{index}].{key}: duplicate {key} "{value}"')
+            before.add(value)
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if not secret.get("name"):
             texts.append(f'{path}.imagePullSecrets[{index}].name: invalid empty name ""')
@@ -244,12 +254,13 @@ def _twice(spec: JSONObject, path: str) -> list[str]:
 def _hidden(path: str, variables: list[JSONObject]) -> list[str]:
     """Variables that hide earlier ones of the same name without using them."""
     texts = []
-    names = [variable.get("name") or "" for variable in variables]
+    before: set[str] = set()
     for index, variable in enumerate(variables):
-        name, value = names[index], variable.get("value") or ""
-        reference = f"$({name})"
-        lost = variable.get("valueFrom") is not None or value == reference or reference not in value
-        if name in names[:index] and lost:
-            text = f'hides previous definition of "{name}", which may be dropped when using apply'
-            texts.append(f"{path}[{index}]: {text}")
+        name, value = variable.get("name") or "", variable.get("value") or ""
+        if name in before:
+            reference = f"$({name})"
+            if variable.get("valueFrom") is not None or value == reference or reference not in value:
+                text = f'hides previous definition of "{name}", which may be dropped when using apply'
+                texts.append(f"{path}[{index}]: {text}")
+        before.add(name)
     return texts
