@@ -49,8 +49,10 @@ WAITING = 10_000
 """Events of a process that may wait, about a kilobyte each."""
 GATHERING = 0.1
 """Seconds in which what happens again is only counted. Writing can wait: people read events, nothing acts on them."""
-PATIENCE = 5.0
+PATIENCE = 10.0
 """The most seconds for which a busy process gathers a batch."""
+ROOM = 0.8
+"""The share of what may wait that ends the gathering."""
 ATTEMPTS = 4
 
 
@@ -188,12 +190,11 @@ class Pace:
                 await self._clock.sleep(RETREAT if self._goes_on else PACE)
 
     async def calm(self) -> None:
-        """Wait while a crowd of events comes without a pause, at most for `PATIENCE`, or until half of what may wait
-        does."""
+        """Wait while a crowd of events comes without a pause, at most for `PATIENCE`, or until `ROOM` is taken."""
         until = self._clock.monotonic() + PATIENCE
-        while (
-            self._streak > CROWD and self._goes_on and self.waiting < WAITING // 2 and self._clock.monotonic() < until
-        ):
+        while self._streak > CROWD and self._goes_on and self.waiting < WAITING * ROOM:
+            if self._clock.monotonic() >= until:
+                return
             await self._clock.sleep(QUIET / 2)
 
     @property
@@ -223,6 +224,8 @@ class EventRecorder:
         self._space = space
         self._waiting: dict[Hashable, _Happening] = {}
         """What is to be written, in order; the same thing happening again is counted here, not written twice."""
+        self._crowds: dict[Hashable, int] = {}
+        """How many of these are about an object: a flood about one must not silence others."""
         self._wake = asyncio.Event()
         self._tokens: _Recent[_Tokens] = _Recent(BURST * REFILL)
         self._groups: _Recent[_Group] = _Recent(INTERVAL)
@@ -240,10 +243,13 @@ class EventRecorder:
         key = (which, type_, reason, message)
         known = self._waiting.get(key)
         self._pace.note(now)
-        if (known is None and self._pace.is_full) or not self._allowed(which, now):
-            self.dropped += 1
-            return
-        self._pace.waiting += known is None
+        if known is None:
+            crowd = self._crowds.get(which, 0)
+            if crowd >= BURST or self._pace.is_full:
+                self.dropped += 1
+                return
+            self._crowds[which] = crowd + 1
+            self._pace.waiting += 1
         self._waiting[key] = _Happening(about, type_, reason, message, now, known.times + 1 if known else 1)
         self._wake.set()
 
@@ -265,17 +271,23 @@ class EventRecorder:
     async def flush(self) -> None:
         """Write everything noted so far."""
         while self._waiting:
-            batch = [self._waiting.pop(key) for key in list(islice(self._waiting, self._sink.at_once))]
+            keys = list(islice(self._waiting, self._sink.at_once))
+            batch = [self._waiting.pop(key) for key in keys]
+            if not self._waiting:
+                self._crowds.clear()
             self._pace.waiting -= len(batch)
-            await self._write(batch)
+            await self._write([granted for happening in batch if (granted := self._granted(happening)).times])
             await self._pace.turn()
 
-    def _allowed(self, which: Hashable, now: float) -> bool:
+    def _granted(self, happening: _Happening) -> _Happening:
+        """An event as often as its object may have one by now; the rest is dropped."""
+        which, now, times = happening.about.which, happening.at, happening.times
         tokens = self._tokens.get(which)
         left = min(float(BURST), tokens.left + (now - tokens.at) / REFILL) if tokens else float(BURST)
-        allowed = left >= 1
-        self._tokens.put(which, _Tokens(left - 1 if allowed else left, now), now)
-        return allowed
+        granted = min(times, int(left))
+        self._tokens.put(which, _Tokens(left - granted, now), now)
+        self.dropped += times - granted
+        return happening if granted == times else happening._replace(times=granted)
 
     def _folded(self, happening: _Happening) -> tuple[Hashable, str]:
         """What makes this event the same as another, and the message to write."""
