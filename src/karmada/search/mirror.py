@@ -181,9 +181,9 @@ class _Feed(informers.Cache[bytes]):
     ) -> Iterator[list[informers.Change[bytes]]]:
         """Take over a complete load; watches that were open have to begin anew."""
         kept = {self._name(item): item for item in items if self._concerns(item.key.namespace)}
-        self.check_load(sum(map(informers.cost, kept.values())))
+        self.check_load(sum(item.cost for item in kept.values()))
         self._hold(-self._size)
-        self._sizes = {name: informers.cost(item) for name, item in kept.items()}
+        self._sizes = {name: item.cost for name, item in kept.items()}
         self._hold(sum(self._sizes.values()))
         records = [Record(name, item.body, informers.number(item.resource_version)) for name, item in kept.items()]
         self._storage.listener.replaced(Snapshot(records, informers.number(resource_version)))
@@ -231,9 +231,9 @@ class _Feed(informers.Cache[bytes]):
         if kind is EventType.DELETED or not concerns:
             self._hold(-self._sizes.pop(name, 0))
         else:
-            self._room.check(informers.cost(item) - known)
-            self._hold(informers.cost(item) - known)
-            self._sizes[name] = informers.cost(item)
+            self._room.check(item.cost - known)
+            self._hold(item.cost - known)
+            self._sizes[name] = item.cost
         self.reached(item.resource_version)
         if not concerns or (kind is EventType.DELETED and not known):
             return None

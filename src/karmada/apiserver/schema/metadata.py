@@ -63,17 +63,18 @@ def validate_metadata(
     if (found := metadata.get("finalizers")) and found != before.get("finalizers"):
         ends = finalizers(found, "metadata.finalizers")
         unqualified = _unqualified(found)
-    group = (obj.get("apiVersion") or "").rpartition("/")[0]
-    if old is None:
-        errors += marks + ends + ([] if custom or group in _ANY_FINALIZER else unqualified)
-    else:
-        prefix = metadata.get("generateName") or ""
-        prefix = prefix if prefix != before.get("generateName") else ""
-        errors += _prefix(prefix, path_segment) + marks + ends + marks
-        looks = CUSTOM if custom else looks_at(group, obj.get("kind") or "")
-        for look in looks.status if status else looks.main:
-            errors += (_prefix(prefix, rule) if look in "fF" else []) + marks + ([] if look in "uU" else ends)
-            errors += unqualified if look.isupper() else []
+    prefix = metadata.get("generateName") or ""
+    prefix = prefix if old is not None and prefix != before.get("generateName") else ""
+    if marks or ends or unqualified or prefix:
+        group = (obj.get("apiVersion") or "").rpartition("/")[0]
+        if old is None:
+            errors += marks + ends + ([] if custom or group in _ANY_FINALIZER else unqualified)
+        else:
+            errors += _prefix(prefix, path_segment) + marks + ends + marks
+            looks = CUSTOM if custom else looks_at(group, obj.get("kind") or "")
+            for look in looks.status if status else looks.main:
+                errors += (_prefix(prefix, rule) if look in "fF" else []) + marks + ([] if look in "uU" else ends)
+                errors += unqualified if look.isupper() else []
     if found := metadata.get("managedFields"):
         errors += managed_fields(found, "metadata.managedFields")
     return errors

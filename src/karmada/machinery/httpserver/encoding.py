@@ -2,6 +2,7 @@
 
 import zlib
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from ipaddress import ip_address
 
@@ -38,7 +39,7 @@ class DateHeader:
 def head(status: int, content_type: str, headers: Headers, date: bytes, framing: bytes, keep_alive: bool) -> bytes:
     """Status line and headers; `framing` is the line that says how the body ends (may be empty)."""
     line = _LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
-    more = fields(headers, content_type)
+    more = fields(headers, content_type) if headers else _alone(content_type)
     close = b"" if keep_alive else b"Connection: close\r\n"
     return b"%b%b%b%b%b\r\n" % (line, more, date, framing, close)
 
@@ -54,6 +55,12 @@ def fields(headers: Headers, content_type: str = "") -> bytes:
     if not more.count(b"\n") == more.count(b"\r") == len(lines):
         raise ValueError("a header value contains a line break")
     return more
+
+
+@lru_cache(64)
+def _alone(content_type: str) -> bytes:
+    """The header line of a content type, which is often the only one."""
+    return fields({}, content_type)
 
 
 def length(size: int) -> bytes:

@@ -224,8 +224,8 @@ class RequestParser:
         headers = self._headers
         if len(self._url) > self._limits.head or len(headers) > self._limits.headers:
             raise self._stop(_TOO_MUCH_HEAD)
-        length = headers.get("content-length")
-        if length is not None and int(length) > self._limits.body:
+        length = int(headers.get("content-length", "0"))
+        if length > self._limits.body:
             raise self._stop(_too_large(self._limits.body))
         waiting = "expect" in headers
         if waiting and headers["expect"].lower() != "100-continue":
@@ -240,9 +240,9 @@ class RequestParser:
         request.target = self._url
         self._request = request
         self._limit = self._limits.body
-        if (length is not None and length != "0") or "transfer-encoding" in headers:
+        if length or "transfer-encoding" in headers:
             if self._admit is not None:
-                self._ask(self._admit, request, int(length or 0))
+                self._ask(self._admit, request, length)
             self.continue_wanted = waiting
 
     def on_body(self, body: bytes) -> None:
@@ -277,9 +277,10 @@ class RequestParser:
         verdict = admit(request)
         if isinstance(verdict, HttpResponse):
             raise self._stop(Refusal(verdict.status, "", verdict))
-        self._limit = min(self._limit, verdict)
-        if length > self._limit:
-            raise self._stop(_too_large(self._limit))
+        if verdict < self._limit:
+            self._limit = verdict
+            if length > verdict:
+                raise self._stop(_too_large(verdict))
 
     def _stop(self, refusal: Refusal) -> _Stop:
         self._refusal = refusal

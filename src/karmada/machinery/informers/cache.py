@@ -46,7 +46,7 @@ class Key(NamedTuple):
 class Item(Generic[T]):
     """One state of one object."""
 
-    __slots__ = ("__weakref__", "_body", "_codec", "_held", "_size", "_value", "key", "resource_version", "uid")
+    __slots__ = ("__weakref__", "_body", "_codec", "_held", "_value", "cost", "key", "resource_version", "uid")
 
     def __init__(
         self, key: Key, uid: str, resource_version: str, body: bytes, codec: Codec[T], held: Held | None = None
@@ -57,14 +57,10 @@ class Item(Generic[T]):
         self.resource_version = resource_version
         self._body = body if held is None else b""
         self._held = held
-        self._size = 0 if held is None else len(body)
+        self.cost = len(body) + limits.ITEM_OVERHEAD
+        """What the object takes of a `Room`, whether or not its body is here."""
         self._codec = codec
         self._value: Any = _UNDECODED
-
-    @property
-    def size(self) -> int:
-        """Bytes of the encoded object, whether or not they are here."""
-        return self._size or len(self._body)
 
     @property
     def body(self) -> bytes:
@@ -88,9 +84,8 @@ class Item(Generic[T]):
 
     def condense(self) -> None:
         """Keep the value in place of the body."""
-        body = self.body
-        self._value = self._codec.decode(body)
-        self._body, self._held, self._size = b"", None, len(body)
+        self._value = self._codec.decode(self.body)
+        self._body, self._held = b"", None
 
     def __repr__(self) -> str:
         return f"<{self.key} at {self.resource_version}>"
@@ -133,11 +128,6 @@ class Room:
         """Raise `BadAnswer` unless there is room for so much more."""
         if self._limit is not None and more > 0 and self.used + more > self._limit:
             raise BadAnswer(f"the server has more objects than are kept of one: {self._limit} bytes")
-
-
-def cost(item: "Item[Any]") -> int:
-    """What an item takes."""
-    return item.size + limits.ITEM_OVERHEAD
 
 
 class Cache(Generic[T]):
@@ -213,11 +203,11 @@ class Cache(Generic[T]):
     ) -> Iterator[list[Change[T]]]:
         """Take over a complete load, some of it with each step; what differs from before, deletions first."""
         loaded = {item.key: item for item in items}
-        self.check_load(sum(map(cost, loaded.values())))
+        self.check_load(sum(item.cost for item in loaded.values()))
         gone = [item for key, item in self.items.items() if key not in loaded]
         changes: list[Change[T]] = []
         for item in gone:
-            self._hold(-cost(item))
+            self._hold(-item.cost)
             self._remove(item)
             changes.append(Change(item, None))
             if len(changes) >= STEP:
@@ -256,7 +246,7 @@ class Cache(Generic[T]):
                 continue
             item = self.read(body, which, held)
             known = self.items.get(item.key)
-            self._room.check(cost(item) - (cost(known) if known is not None else 0))
+            self._room.check(item.cost - (known.cost if known is not None else 0))
             self.resource_version = item.resource_version
             revision = number(item.resource_version)
             if revision:
@@ -265,7 +255,7 @@ class Cache(Generic[T]):
                 self.revision = revision
             if kind is EventType.DELETED:
                 if known is not None:
-                    self._hold(-cost(known))
+                    self._hold(-known.cost)
                     self._remove(known)
                     changes.append(Change(known, None))
             else:
@@ -276,13 +266,14 @@ class Cache(Generic[T]):
         if old is not None:
             if old.resource_version == item.resource_version and old.uid == item.uid:
                 return
-            self._hold(-cost(old))
+            self._hold(item.cost - old.cost)
             self._remove(old)
             if old.uid != item.uid:
                 changes.append(Change(old, None))
                 old = None
+        else:
+            self._hold(item.cost)
         key = item.key
-        self._hold(cost(item))
         self.items[key] = item
         if self._namespaces is not None:
             self._namespaces.setdefault(key.namespace, {})[key] = item

@@ -56,6 +56,8 @@ class Informer(Generic[T]):
         self._handlers: list[Handler[T]] = []
         self._load_handlers: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
+        self._readable: Cache[T] | None = None
+        """The cache, once its first load is complete."""
         encoded = Resource(transport, type_, BYTES, timeout=timeout)
         self.reflector = Reflector(
             encoded, scope, self._cache, self._deliver, self._loaded, clock, random or clock.random()
@@ -106,12 +108,12 @@ class Informer(Generic[T]):
 
     def get(self, name: str, namespace: str = "") -> T | None:
         """The object, or None when the synced cache has none."""
-        item = self.item(Key(namespace, name))
+        item = (self._readable or self._read()).items.get(Key(namespace, name))
         return None if item is None else item.value
 
     def item(self, key: Key) -> Item[T] | None:
         """The object with its encoded form."""
-        return self._read().items.get(key)
+        return (self._readable or self._read()).items.get(key)
 
     def values(self, namespace: str = "") -> list[T]:
         """All objects, or those of a namespace."""
@@ -138,11 +140,12 @@ class Informer(Generic[T]):
         return len(self._read().items)
 
     def _read(self) -> Cache[T]:
-        if not self._synced.is_set():
+        if self._readable is None:
             raise NotSynced(f"{self.type.resource} has not synced yet")
-        return self._cache
+        return self._readable
 
     def _loaded(self) -> None:
+        self._readable = self._cache
         self._synced.set()
         for handler in tuple(self._load_handlers):
             try:

@@ -22,7 +22,7 @@ from karmada.machinery.backoff import Backoff, BackoffPolicy
 from karmada.machinery.clock import Clock
 from karmada.machinery.codec import reading
 from karmada.machinery.errors import ApiError, BadRequest, Gone, Invalid, Timeout, Unavailable
-from karmada.machinery.informers.cache import Cache, Change, Item, Key, cost, number
+from karmada.machinery.informers.cache import Cache, Change, Item, Key, number
 from karmada.machinery.limits import SLICE
 from karmada.machinery.resource import PAGE_SIZE, Resource, Scope, check_progress
 from karmada.machinery.throttle import ThrottledLog
@@ -133,7 +133,7 @@ class Reflector(Generic[T]):
                 if begin:
                     await asyncio.sleep(0)
                 read = [self._cache.read(body) for body in page.items[begin : begin + SLICE]]
-                size += sum(map(cost, read))
+                size += sum(item.cost for item in read)
                 self._cache.check_load(size)
                 items += read
             start = page.next
@@ -253,8 +253,8 @@ def _end_of_load(bookmark: WatchEvent) -> str | None:
 def _collect(items: dict[Key, Item[T]], item: Item[T], kind: EventType) -> int:
     """Take over an event of a load; by how much the load grew."""
     before = items.pop(item.key, None)
-    grown = -cost(before) if before is not None else 0
+    grown = -before.cost if before is not None else 0
     if kind is not EventType.DELETED:
         items[item.key] = item
-        grown += cost(item)
+        grown += item.cost
     return grown
