@@ -204,3 +204,10 @@ async def test_a_pod_template_that_kubernetes_could_not_read_fails_the_rule() ->
     resource = {**CLONE_SET, "spec": {"replicas": 1, "template": {"spec": {"containers": [container]}}}}
     with pytest.raises(InterpretError, match="key"):
         await bundled().dependencies(resource)
+
+
+async def test_conditions_whose_type_is_no_text_are_kept_apart() -> None:
+    conditions = [{"type": {"a": "b"}, "status": "True"}, {"type": {"a": "b"}, "status": "False"}]
+    resource = {**CLONE_SET, "kind": "UnitedDeployment", "spec": {}}
+    item = AggregatedStatusItem(cluster_name="m1", status=raw({"conditions": conditions}))
+    assert (await bundled().aggregate(resource, [item]))["status"]["conditions"] == conditions

@@ -95,3 +95,20 @@ async def test_names_without_a_domain_are_no_resources() -> None:
     needs = await native_interpreter().replicas(resource("apps/v1", "Deployment", spec=spec))
     assert needs.requirements is not None
     assert needs.requirements.resource_request == {"cpu": "1", "example.com/gpu": "2"}
+
+
+async def test_a_volume_that_the_member_released_does_not_keep_its_claim() -> None:
+    desired = resource("v1", "PersistentVolume", spec={"claimRef": {"name": "old"}})
+    observed = resource("v1", "PersistentVolume", spec={"claimRef": None})
+    assert (await native_interpreter().retain(desired, observed))["spec"]["claimRef"] is None
+
+
+async def test_null_is_no_map_of_labels() -> None:
+    observed = resource("batch/v1", "Job", spec={"template": {"metadata": {"labels": None}}})
+    with pytest.raises(InterpretError, match="labels is null"):
+        await native_interpreter().retain(resource("batch/v1", "Job", spec={}), observed)
+
+
+async def test_more_healthy_pods_than_can_be_counted_are_not_healthy() -> None:
+    budget = resource("policy/v1", "PodDisruptionBudget", status={"currentHealthy": 3 * 2**31, "desiredHealthy": 1})
+    assert not await native_interpreter().healthy(budget)

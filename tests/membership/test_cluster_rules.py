@@ -41,3 +41,8 @@ def test_the_first_and_last_bounds_are_opened_and_grades_sorted() -> None:
     first, last = (model["ranges"][0] for model in given["resourceModels"])
     assert (first["min"], first["max"], last["min"], last["max"]) == ("0", "2", "2", TOP)
     assert problems(given) == []
+
+
+def test_a_zone_that_is_null_is_quoted_as_an_empty_one() -> None:
+    found = problems({"syncMode": "Push", "zone": "a", "zones": [None]})
+    assert '"Zone":"a","zones":[""]' in found[0].message

@@ -116,3 +116,17 @@ def test_a_minimised_input_has_only_what_is_needed() -> None:
         return ['"c":3' in orjson.dumps(tree).decode() and tree.get("e") != [] for tree in trees]
 
     assert minimise(given, differs) == {"a": {"b": [{"c": 3}]}}
+
+
+def test_our_code_sees_no_object_twice(oracle: str) -> None:
+    shared = {"n": 1}
+    (record,) = Oracle(oracle, 1).ask([{"id": "1", "op": "x", "input": {"n": 1, "a": shared, "b": shared}}]).records
+    assert record["input"]["a"] == record["input"]["b"]
+    assert record["input"]["a"] is not record["input"]["b"]
+
+
+def test_a_known_difference_excuses_only_its_place(oracle: str, generator: Generator) -> None:
+    elsewhere = [Excuse("seven is special", lambda case: case.input["n"] == 7, "$.other")]
+    topic = Topic("doubling", DOUBLING.operations, excuses=elsewhere)
+    outcome = Comparison(Oracle(oracle, 1), [topic]).run(generator, "doubling", 1, 8, show=0)
+    assert (outcome.differing, outcome.known.total()) == (2, 0)

@@ -12,6 +12,7 @@ from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.model import Denied, Operation, Review
 
 POLICY, NETWORKING, AUTOSCALING = (f"{group}.karmada.io/v1alpha1" for group in ("policy", "networking", "autoscaling"))
+WORK = "work.karmada.io/v1alpha2"
 
 
 class Nothing:
@@ -31,7 +32,7 @@ def review_of(tree: dict[str, Any], old: dict[str, Any] | None = None) -> Review
     return Review(operation, namespace, name, tree, old, lambda: "new-id", time.time, DEFAULTS, Nothing())
 
 
-def refusal(resource: str, tree: dict[str, Any], old: dict[str, Any] | None = None) -> str:
+def refusal(resource: str, tree: dict[str, Any], old: dict[str, Any] | None = None, code: int = 403) -> str:
     handler = next(handler for handler in HANDLERS if handler.resource == resource)
 
     async def judge() -> None:
@@ -40,7 +41,7 @@ def refusal(resource: str, tree: dict[str, Any], old: dict[str, Any] | None = No
 
     with pytest.raises(Denied) as denied:
         asyncio.run(judge())
-    assert denied.value.code == 403
+    assert denied.value.code == code
     return denied.value.message
 
 
@@ -66,8 +67,8 @@ def made(api_version: str, kind: str, spec: Any, **metadata: Any) -> dict[str, A
 )
 def test_a_restored_binding_keeps_its_permanent_id_and_thereby_its_works(resource: str, kind: str, label: str) -> None:
     spec = {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}
-    restored = mutated(resource, made("work.karmada.io/v1alpha2", kind, spec, labels={label: "given"}))
-    fresh = mutated(resource, made("work.karmada.io/v1alpha2", kind, spec))
+    restored = mutated(resource, made(WORK, kind, spec, labels={label: "given"}))
+    fresh = mutated(resource, made(WORK, kind, spec))
     assert restored["metadata"]["labels"][label] == "given"
     assert fresh["metadata"]["labels"][label] == "new-id"
 
@@ -75,7 +76,7 @@ def test_a_restored_binding_keeps_its_permanent_id_and_thereby_its_works(resourc
 def test_an_amount_that_nobody_can_read_is_refused_before_anything_is_made_of_it() -> None:
     spec = {"resource": {}, "replicaRequirements": {"resourceRequest": {"cpu": "plenty"}}}
     with pytest.raises(Denied, match="quantities must match") as denied:
-        mutated("resourcebindings", made("work.karmada.io/v1alpha2", "ResourceBinding", spec))
+        mutated("resourcebindings", made(WORK, "ResourceBinding", spec))
     assert denied.value.code == 400
 
 
@@ -241,3 +242,9 @@ def test_a_cron_autoscaler_of_an_unknown_zone_names_it_and_local_is_known() -> N
 def test_null_among_selectors_counts_as_an_empty_one() -> None:
     changed = mutated("overridepolicies", made(POLICY, "OverridePolicy", {"resourceSelectors": [None]}))
     assert changed["spec"]["resourceSelectors"] == [{"namespace": "default"}]
+
+
+def test_a_binding_that_had_an_unreadable_amount_cannot_be_compared() -> None:
+    spec = {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}}
+    before = made(WORK, "ResourceBinding", {**spec, "replicaRequirements": {"resourceRequest": {"cpu": "1MI"}}})
+    assert "1MI" in refusal("resourcebindings", made(WORK, "ResourceBinding", spec), before, code=400)

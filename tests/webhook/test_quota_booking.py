@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from karmada.api.feature_gates import DEFAULTS
+from karmada.api.quantity import Quantity
 from karmada.machinery.errors import ApiError, Conflict, Unavailable
+from karmada.policies.quota import plus
 from karmada.webhook.bindings import validate_binding
 from karmada.webhook.model import Denied, Operation, Review
 
@@ -49,7 +51,7 @@ class Quotas:
         if tree["metadata"]["resourceVersion"] != str(self.versions[name]):
             raise Conflict("changed meanwhile")
         if not dry_run:
-            self.write(name, int(tree["status"]["overallUsed"]["cpu"]))
+            self.write(name, int(tree["status"]["overallUsed"].get("cpu", 0)))
 
     def write(self, name: str, used: int) -> None:
         self.used[name] = used
@@ -117,3 +119,16 @@ def test_nothing_stays_booked_when_another_quota_cannot_be_written() -> None:
     with pytest.raises(ApiError):
         judge(quotas)
     assert quotas.used == {"first": 0, "second": 0}
+
+
+def test_use_is_counted_in_the_unit_of_the_resource() -> None:
+    overall = {"memory": "20Gi", "cpu": "4", "nvidia.com/gpu": "4"}
+    more = {"memory": "1024e6", "cpu": "0.2", "nvidia.com/gpu": "2"}
+    after = plus({"memory": "1Gi", "cpu": "1e-1"}, {name: Quantity.parse(text) for name, text in more.items()}, overall)
+    spelled = {name: str(amount) for name, amount in after.items()}
+    assert spelled == {"memory": "2048576Ki", "cpu": "300m", "nvidia.com/gpu": "2"}
+
+
+def test_nobody_uses_less_than_nothing() -> None:
+    after = plus({"cpu": "1", "memory": "0"}, {"cpu": Quantity.parse("-2")}, {"cpu": "4", "memory": "4Gi"})
+    assert after == {}

@@ -79,7 +79,10 @@ def mapping(tree: JSONObject, *path: str) -> JSONObject | None:
 
 
 def texts(tree: JSONObject, *path: str) -> dict[str, str] | None:
-    """The object at a path whose values are all text."""
+    """The object at a path whose values are all text; None when there is none, an error when that is null."""
+    holder = mapping(tree, *path[:-1]) or {}
+    if path[-1] in holder and holder[path[-1]] is None:
+        raise InterpretError(f"{'.'.join(path)} is null, not an object")
     found = mapping(tree, *path)
     if found is not None and not all(isinstance(value, str) for value in found.values()):
         raise InterpretError(f"{'.'.join(path)} has a value that is not text")

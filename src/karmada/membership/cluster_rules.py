@@ -243,7 +243,7 @@ def _go_spec(spec: Mapping[str, Any]) -> JSONObject:
         "Provider": spec.get("provider") or "",
         "Region": spec.get("region") or "",
         "Zone": spec.get("zone") or "",
-        "zones": spec.get("zones"),
+        "zones": None if spec.get("zones") is None else [zone or "" for zone in spec["zones"]],
         "Taints": None if spec.get("taints") is None else [_go_taint(taint or {}) for taint in spec["taints"]],
         "ResourceModels": None if spec.get("resourceModels") is None else _go_models(spec["resourceModels"]),
     }

@@ -6,10 +6,11 @@ share. Only amounts a quota names count against it.
 
 from collections.abc import Iterable, Mapping
 
-from karmada.api.quantity import Quantity
+from karmada.api.quantity import Format, Quantity
 from karmada.api.work.v1alpha2 import ResourceBindingSpec
 
 Amounts = dict[str, Quantity]
+_BYTES = ("memory", "ephemeral-storage")
 
 
 def usage(spec: ResourceBindingSpec) -> Amounts:
@@ -54,12 +55,21 @@ def difference(after: Amounts, before: Amounts) -> Amounts:
 
 
 def plus(used: Mapping[str, int | str], delta: Amounts, overall: Mapping[str, int | str]) -> Amounts:
-    """The use of a quota after a change, for the amounts it names."""
-    total = {name: Quantity.parse(amount) for name, amount in used.items()}
+    """The use of a quota after a change, for the amounts it names; nothing is said of what nobody uses."""
+    total = {name: _counted(name, Quantity.parse(amount)) for name, amount in used.items()}
     for name, amount in delta.items():
         if name in overall:
-            total[name] = total[name] + amount if name in total else amount
-    return total
+            more = _counted(name, amount)
+            total[name] = total[name] + more if name in total else more
+    return {name: amount for name, amount in total.items() if amount.sign() > 0}
+
+
+def _counted(name: str, amount: Quantity) -> Quantity:
+    """An amount in the unit in which quotas count it: thousandths of a processor, bytes, pieces."""
+    if name == "cpu":
+        return Quantity.milli(amount.milli_value())
+    binary = name in _BYTES or name.startswith("hugepages-")
+    return Quantity(amount.value(), 0, Format.BINARY_SI if binary else Format.DECIMAL_SI)
 
 
 def _add(total: Amounts, amounts: Mapping[str, int | str], times: int) -> None:

@@ -29,6 +29,8 @@ async def validate_binding(review: Review) -> None:
     """Judge a ResourceBinding."""
     binding = decoded(review.object, ResourceBinding)
     require_amounts(binding.spec)
+    if review.operation is Operation.UPDATE and review.old is not None:
+        require_amounts(decoded(review.old, ResourceBinding).spec)
     refuse_if_any(_dependency_errors(binding))
     errors = _identity_errors(review, binding, labels.RESOURCE_BINDING_PERMANENT_ID)
     if review.gates.enabled("MultiplePodTemplatesScheduling"):

@@ -9,7 +9,7 @@ import contextlib
 
 from karmada.api.label_selector import Selector
 from karmada.api.names import SYSTEM_NAMESPACE
-from karmada.api.quantity import Quantity
+from karmada.api.quantity import ZERO, Quantity
 from karmada.machinery.errors import ApiError, Conflict
 from karmada.policies import quota_tree
 from karmada.policies.quota import Amounts, difference, plus
@@ -82,11 +82,12 @@ def _check(quota: JSONObject, delta: Amounts) -> None:
     overall, used = _overall(quota), _used(quota, delta)
     for name, amount in sorted(delta.items()):
         limit = Quantity.parse(overall[name]) if name in overall else None
-        if limit is not None and amount.sign() > 0 and limit < used[name]:
+        after = used.get(name, ZERO)
+        if limit is not None and amount.sign() > 0 and limit < after:
             metadata = quota["metadata"]
             raise Denied(
                 f"FederatedResourceQuota({metadata['namespace']}/{metadata['name']}) exceeded for resource {name}: "
-                f"requested sum {used[name]}, limit {limit}.",
+                f"requested sum {after}, limit {limit}.",
                 reason="QuotaExceeded",
             )
 

@@ -36,9 +36,9 @@ def rules(_: Settings) -> KindRules:
 
 def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     """The member binds the volume to a claim."""
-    claim = mapping(observed, "spec", "claimRef")
-    if claim is not None:
-        ensure(desired, "spec")["claimRef"] = claim
+    actual = mapping(observed, "spec") or {}
+    if "claimRef" in actual:
+        ensure(desired, "spec")["claimRef"] = actual["claimRef"]
     return desired
 
 

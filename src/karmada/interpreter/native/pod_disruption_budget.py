@@ -7,7 +7,7 @@ from msgspec import field
 
 from karmada.api.work.v1alpha2 import AggregatedStatusItem
 from karmada.interpreter.model import JSONObject, KindRules
-from karmada.interpreter.native.counters import total
+from karmada.interpreter.native.counters import int32, total
 from karmada.interpreter.native.settings import Settings
 from karmada.interpreter.shape import Metadata, View, status_map, status_of, view
 
@@ -59,7 +59,7 @@ def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JS
 
 def is_healthy(observed: JSONObject) -> bool:
     status = view(observed, PodDisruptionBudget).status
-    return status.current_healthy >= status.desired_healthy
+    return int32(status.current_healthy) >= int32(status.desired_healthy)
 
 
 def _status(members: Sequence[Status], disrupted: dict[str, str | None]) -> JSONObject:

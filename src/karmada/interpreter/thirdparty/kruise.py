@@ -115,7 +115,8 @@ def _one_condition_per_type(reports: Reports, field: str) -> Any:
             type_ = get(condition, "type")
             if type_ is None:
                 raise InterpretError("a condition has no type")
-            found[type_] = condition
+            # A type that is no plain value is like no other.
+            found[id(condition) if isinstance(type_, dict | list) else type_] = condition
     return list(found.values()) or reports.present.get(field)
 
 

@@ -44,7 +44,8 @@ class Oracle:
             elif any(not _agree(first["result"], other.get("result")) for other in others):
                 left_out["the outcome varies"] += 1
             else:
-                records.append({**request, "expect": first["result"]})
+                # Read again: a generator may use the same list or object twice, which our code must not see.
+                records.append({**orjson.loads(orjson.dumps(request)), "expect": first["result"]})
         return Answered(records, left_out)
 
     def _run(self, requests: Sequence[Record]) -> list[Record]:

@@ -71,7 +71,10 @@ class Comparison:
             return None
         outcome.compared += 1
         mismatch = difference(known, case)
-        excuse = next((excuse for excuse in known.excuses if excuse.applies(case)), None) if mismatch else None
+        if not mismatch:
+            return None
+        wanted = (excuse for excuse in known.excuses if mismatch.startswith(excuse.where) and excuse.applies(case))
+        excuse = next(wanted, None)
         if excuse is not None:
             outcome.known[excuse.reason] += 1
             return None

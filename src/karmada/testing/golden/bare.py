@@ -12,6 +12,8 @@ from karmada.api.quantity import Quantity, QuantityError
 JSONObject = dict[str, Any]
 
 _AMOUNTS = ("requests", "limits", "overhead", "capacity", "resourceRequest")
+_TARGETS = ("value", "averageValue")
+"""Amounts in the target of a metric."""
 
 
 _FILLED_IN = frozenset(("resources", "strategy", "updateStrategy", "status", "metadata"))
@@ -57,7 +59,15 @@ def _respelled(value: Any) -> Any:
         return [_respelled(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {key: _amounts(part) or None if key in _AMOUNTS else _respelled(part) for key, part in value.items()}
+    return {key: _respelled_part(key, part) for key, part in value.items()}
+
+
+def _respelled_part(key: str, part: Any) -> Any:
+    if key in _AMOUNTS:
+        return _amounts(part) or None
+    if key == "target" and isinstance(part, dict):
+        return {name: _canonical(each) if name in _TARGETS else each for name, each in part.items()}
+    return _respelled(part)
 
 
 def _amounts(value: Any) -> Any:

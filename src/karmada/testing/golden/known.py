@@ -3,11 +3,13 @@
 A predicate looks at the input, and at what the reference said only to see that the input matters.
 """
 
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
+from karmada.api.jsonpath import JSONPathError, parse
 from karmada.testing.golden.case import Case, Excuse
 from karmada.testing.golden.shapes import is_misshapen
 
@@ -21,6 +23,26 @@ def _spreads_without_clusters(case: Case) -> bool:
     constraints = placement.get("spreadConstraints") if isinstance(placement, dict) else None
     fields = [one.get("spreadByField") for one in constraints or [] if isinstance(one, dict)]
     return any(fields) and "cluster" not in fields
+
+
+def _preserves_by_unreadable_path(case: Case) -> bool:
+    """A policy that keeps state by a JSONPath that does not parse."""
+    if not case.input["handler"].endswith("propagationpolicy") or not case.input["handler"].startswith("validate"):
+        return False
+    spec = (case.input.get("object") or {}).get("spec")
+    failover = spec.get("failover") if isinstance(spec, dict) else None
+    parts = failover.values() if isinstance(failover, dict) else ()
+    kept = (part.get("statePreservation") for part in parts if isinstance(part, dict))
+    rules = (rule for one in kept if isinstance(one, dict) for rule in one.get("rules") or ())
+    return any(_is_unreadable(rule.get("jsonPath")) for rule in rules if isinstance(rule, dict))
+
+
+def _is_unreadable(path: Any) -> bool:
+    try:
+        parse(path if isinstance(path, str) else "")
+    except JSONPathError:
+        return True
+    return False
 
 
 def _has_password(case: Case) -> bool:
@@ -52,10 +74,19 @@ def _has_adjacent_tokens(case: Case) -> bool:
 
 
 def _overrides_misshapen(case: Case) -> bool:
-    """A resource that is not of its kind, which the reference notices only when it overrides images."""
-    if case.operation != "override.Apply" or not is_misshapen(case.input["object"]):
+    """A resource that is not of its kind, or not after a rule, which the reference notices when it overrides images."""
+    if case.operation != "override.Apply":
+        return False
+    if not is_misshapen(case.input["object"]) and '"plaintext"' not in json.dumps(case.input):
         return False
     return any("failed to convert" in str(one.get("error")) for one in case.alternatives)
+
+
+def _prunes_misshapen(case: Case) -> bool:
+    """A Job that is not of its kind, which the reference notices when it prunes one."""
+    if case.operation != "native.Prune" or case.input["object"].get("kind") != "Job":
+        return False
+    return any("error" in one for one in case.alternatives) and is_misshapen(case.input["object"])
 
 
 def _fails(outcome: Any, code: int) -> bool:
@@ -79,8 +110,10 @@ def _speaks_for_others(case: Case) -> bool:
 WEBHOOK = (
     Excuse("a ResourceBinding for a resource outside of its namespace is refused", _speaks_for_others),
     Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
+    Excuse("a path that does not parse is refused before state is lost by it", _preserves_by_unreadable_path),
     Excuse("the reference quotes a password in a URL, here it is masked", _has_password),
     Excuse("a manifest without the shape of its kind is refused by the member, not here", _carries_misshapen),
     Excuse("of two generated tokens in a row the reference leaves the second", _has_adjacent_tokens),
 )
 OVERRIDE = (Excuse("a resource without the shape of its kind is refused by the API server", _overrides_misshapen),)
+NATIVE = (Excuse("a Job without the shape of its kind is refused by the API server", _prunes_misshapen),)

@@ -23,17 +23,15 @@ def require_amounts(cluster: Cluster) -> None:
 
 
 def _spec_of(tree: dict[str, Any]) -> Any:
-    try:
-        return from_tree(tree, Cluster, complete=True).spec
-    except DecodeError:
-        return None
+    return from_tree(tree, Cluster, complete=True).spec
 
 
 def admit_cluster(given: dict[str, Any]) -> dict[str, Any]:
     """What would be stored, or why it is refused."""
     cluster, old = copy.deepcopy(given["object"]), given.get("oldObject")
     try:
-        require_amounts(from_tree(cluster, Cluster, complete=True))
+        for tree in (cluster,) if old is None else (cluster, old):
+            require_amounts(from_tree(tree, Cluster, complete=True))
     except (DecodeError, QuantityError) as error:
         return {"allowed": False, "message": str(error)}
     gates = FeatureGates().with_overrides(given.get("featureGates") or {})

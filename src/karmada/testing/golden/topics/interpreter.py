@@ -26,6 +26,7 @@ from karmada.interpreter.model import InterpretError, Operation, ReplicaNeeds, k
 from karmada.interpreter.rules_level import RulesLevel
 from karmada.interpreter.thirdparty import bundled_rules
 from karmada.interpreter.types import known
+from karmada.testing.golden import known as wanted
 from karmada.testing.golden.bare import bare, without_empty
 from karmada.testing.golden.case import Case, Excuse, Failed, Record, Topic, read_case
 from karmada.testing.golden.case import Operation as Run
@@ -268,6 +269,7 @@ NATIVE = Topic(
     excuses=[
         Excuse("of two generated tokens in a row the reference leaves the second", _has_adjacent_tokens),
         Excuse("the reference takes away the class that the member gave to a claim", _lacks_class),
+        *wanted.NATIVE,
         Excuse("an empty nodeSelector asks for nothing", _selects_nothing, "$.requirements.nodeClaim"),
     ],
     read=_read_native,

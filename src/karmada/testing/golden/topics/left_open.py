@@ -167,6 +167,7 @@ _TABLE = (
     ("affinity and memory are misread", "FlinkDeployment", _R, _flink_is_misread),
     ("affinity and memory are misread", "FlinkDeployment", _C, _flink_is_misread),
     ("memory in bytes is an error", "SparkApplication", _C, _spark_in_bytes),
+    ("empty times", "SparkApplication", _A, _nobody_reports("lastSubmissionAttemptTime", "terminationTime")),
     ("what workers need is lost with what the head needs", "RayService", _R, _head_asks_for_nothing),
     ("the last group gets less than nothing", "RayService", _V, _last_group_gets_less_than_nothing),
     ("the service runs although nobody says so", "RayService", _A, _runs_nowhere),
