@@ -115,6 +115,12 @@ DIALECT = {
     "format takes text for zero": ("string.format('%d', 'x')", "0"),
     "format keeps percent signs": ("string.format('%d%%', 5)", "5%"),
     "what is not a number has its name": ("tostring(0/0)", "NaN"),
+    "what is too large has its name": ("tostring(-1/0)", "-Inf"),
+    "a fraction has as many digits as it needs": ("tostring(2/3)", "0.6666666666666666"),
+    "a long fraction has an exponent": ("tostring(7654321.5)", "7.6543215e+06"),
+    "a short fraction has an exponent": ("tostring(0.000025)", "2.5e-05"),
+    "whole numbers keep their digits as text": ("string.sub(4503599627370496, 1, 16)", "4503599627370496"),
+    "joined numbers keep their digits": ("table.concat({4503599627370496, 0.5}, ' ', 1, 2)", "4503599627370496 0.5"),
 }
 
 
@@ -132,3 +138,8 @@ def test_a_date_without_pattern_has_to_be_asked_for_without_arguments() -> None:
 def test_nulls_in_lists_leave_no_holes() -> None:
     script = "function Same(obj) table.insert(obj.list, 5) return { list = obj.list } end"
     assert same(script, {"list": [None, 1, None, 2]}) == {"list": [1, 2, 5]}
+
+
+def test_a_list_of_nulls_beside_an_empty_list_is_an_empty_list() -> None:
+    script = "function Same(obj) obj.n = #obj.list return obj end"
+    assert same(script, {"list": [[1], [None], []]}) == {"list": [[1], [], []], "n": 3}

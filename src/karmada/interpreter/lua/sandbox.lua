@@ -7,7 +7,8 @@ local fetch, kube_call = ...
 
 local error, pcall, type, pairs, next, select, tostring, tonumber = error, pcall, type, pairs, next, select, tostring, tonumber
 local setmetatable, setfenv, load, unpack = setmetatable, setfenv, load, unpack
-local floor, format, find, gmatch, gsub = math.floor, string.format, string.find, string.gmatch, string.gsub
+local floor, format, find, match, gmatch, gsub = math.floor, string.format, string.find, string.match, string.gmatch, string.gsub
+local concat = table.concat
 local os_date = os.date
 
 if jit then jit.off() end
@@ -54,13 +55,34 @@ for _, name in pairs({ "collectgarbage", "dofile", "getfenv", "getmetatable", "l
   refused[name] = refuse(name)
 end
 
+-- As few digits as name the number; from a million on with an exponent.
+local function fraction(value)
+  for digits = 0, 16 do
+    local text = format("%." .. digits .. "e", value)
+    if tonumber(text) == value then
+      local exponent = tonumber(match(text, "e(.+)"))
+      if exponent < -4 or exponent >= 6 then return text end
+      return format("%." .. (digits > exponent and digits - exponent or 0) .. "f", value)
+    end
+  end
+end
+
 -- Whole numbers are written with all their digits, and there is no negative zero.
 local function to_string(value)
-  if type(value) == "number" and value == floor(value) and value > -2 ^ 63 and value < 2 ^ 63 then
-    return format("%d", value)
-  end
+  if type(value) ~= "number" then return tostring(value) end
   if value ~= value then return "NaN" end
-  return tostring(value)
+  if value == 1 / 0 then return "+Inf" end
+  if value == -1 / 0 then return "-Inf" end
+  if value == floor(value) and value > -2 ^ 63 and value < 2 ^ 63 then return format("%d", value) end
+  return fraction(value)
+end
+
+-- A function of text that takes a number for the text by which it is written.
+local function texted(work)
+  return function(subject, ...)
+    if type(subject) == "number" then subject = to_string(subject) end
+    return work(subject, ...)
+  end
 end
 
 -- Text with an exponent is no number.
@@ -119,16 +141,25 @@ end
 -- The metatable of strings keeps the real library, so what is refused must be refused there too.
 string.rep, string.gsub, string.dump = refuse_member("string.rep"), refuse_member("string.gsub"), refuse_member("string.dump")
 string.format, string.gfind = format_text, gmatch
+for _, name in pairs({ "byte", "find", "gmatch", "len", "lower", "match", "reverse", "sub", "upper" }) do
+  string[name] = texted(string[name])
+end
 
 -- What looks at tables without asking their metatables.
 local function filled(work)
   return function(object, ...) return work(fill(object), ...) end
 end
 
+local function join(list, separator, first, last)
+  local words = {}
+  for index, value in next, list do words[index] = type(value) == "number" and to_string(value) or value end
+  return concat(words, separator, first, last or #list)
+end
+
 local libraries = {
   string = string,
   table = {
-    concat = filled(table.concat), insert = filled(table.insert), maxn = filled(table.maxn),
+    concat = filled(join), insert = filled(table.insert), maxn = filled(table.maxn),
     remove = filled(table.remove), sort = filled(table.sort), getn = function(list) return #fill(list) end,
   },
   math = math,

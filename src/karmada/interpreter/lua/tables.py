@@ -107,7 +107,8 @@ class Tables:
             below = [
                 reference[key - 1] for reference in references if isinstance(reference, list) and key <= len(reference)
             ]
-            entries[key - 1] = self._tree(value, below, depth + 1)
+            entry = self._tree(value, below, depth + 1)
+            entries[key - 1] = _empty_like(_entries(references)) if entry is _GONE else entry
         return [entry for entry in entries if entry is not _GONE]
 
     def _untouched(self, original: dict[str, Any], references: list[Any]) -> Any:
@@ -137,6 +138,10 @@ def _settled(value: Any, references: list[Any]) -> Any:
                 entries.append(child)
         return entries
     return _empty_like(references) if value in ({}, []) else value
+
+
+def _entries(references: list[Any]) -> list[Any]:
+    return [entry for reference in references if isinstance(reference, list) for entry in reference]
 
 
 def _empty_like(references: list[Any]) -> Any:

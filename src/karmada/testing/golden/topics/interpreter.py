@@ -350,6 +350,7 @@ def _is_null(value: Any) -> bool:
 LUA = Topic(
     "lua",
     {f"lua.{name}": _scripted(name, ask) for name, ask in ASK.items()},
+    excuses=wanted.LUA,
     read=_read_scripted,
     compare=_compare_scripted,
 )
