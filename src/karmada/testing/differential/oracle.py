@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 import orjson
 
 Record = dict[str, Any]
+VARIES = "the outcome varies"
+_CONFIRMATIONS = 8
+"""Further processes that are asked about what differs."""
 
 
 class OracleError(Exception):
@@ -42,11 +45,20 @@ class Oracle:
             if "result" not in first:
                 left_out[str(first.get("error", "no result"))[:70]] += 1
             elif any(not _agree(first["result"], other.get("result")) for other in others):
-                left_out["the outcome varies"] += 1
+                left_out[VARIES] += 1
             else:
                 # Read again: a generator may use the same list or object twice, which our code must not see.
                 records.append({**orjson.loads(orjson.dumps(request)), "expect": first["result"]})
         return Answered(records, left_out)
+
+    def varies(self, records: Sequence[Record]) -> list[bool]:
+        """Whether further processes answer otherwise than is recorded."""
+        requests = [{key: value for key, value in record.items() if key != "expect"} for record in records]
+        answers = [self._run(requests) for _ in range(_CONFIRMATIONS)] if requests else []
+        return [
+            any(not _agree(record["expect"], other.get("result")) for other in others)
+            for record, *others in zip(records, *answers, strict=True)
+        ]
 
     def _run(self, requests: Sequence[Record]) -> list[Record]:
         given = b"".join(orjson.dumps(request) + b"\n" for request in requests)

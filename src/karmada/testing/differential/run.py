@@ -7,7 +7,7 @@ from typing import Any
 
 from karmada.testing.differential.generator import Generator
 from karmada.testing.differential.minimise import minimise
-from karmada.testing.differential.oracle import Oracle
+from karmada.testing.differential.oracle import VARIES, Oracle
 from karmada.testing.golden.case import Record, Topic
 from karmada.testing.golden.run import difference
 
@@ -51,12 +51,17 @@ class Comparison:
         outcome = Outcome(topic, seed)
         answered = self.oracle.ask(list(generator.requests(topic, seed, count)))
         outcome.left_out += answered.left_out
-        for record in answered.records:
-            mismatch = self._judge(topic, record, outcome)
-            if mismatch:
-                outcome.differing += 1
-                if len(outcome.shown) < show:
-                    outcome.shown.append(self._minimised(topic, record, mismatch))
+        judged = ((record, self._judge(topic, record, outcome)) for record in answered.records)
+        suspects = [(record, mismatch) for record, mismatch in judged if mismatch]
+        unsteady = self.oracle.varies([record for record, _ in suspects])
+        for (record, mismatch), varies in zip(suspects, unsteady, strict=True):
+            if varies:
+                outcome.compared -= 1
+                outcome.left_out[VARIES] += 1
+                continue
+            outcome.differing += 1
+            if len(outcome.shown) < show:
+                outcome.shown.append(self._minimised(topic, record, mismatch))
         return outcome
 
     def _judge(self, topic: str, record: Record, outcome: Outcome) -> str | None:
