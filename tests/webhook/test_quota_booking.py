@@ -51,7 +51,7 @@ class Quotas:
         if tree["metadata"]["resourceVersion"] != str(self.versions[name]):
             raise Conflict("changed meanwhile")
         if not dry_run:
-            self.write(name, int(tree["status"]["overallUsed"].get("cpu", 0)))
+            self.write(name, int((tree["status"].get("overallUsed") or {}).get("cpu", 0)))
 
     def write(self, name: str, used: int) -> None:
         self.used[name] = used

@@ -10,12 +10,14 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from karmada.api import annotations
+from karmada.api.base import Struct
 from karmada.api.codec import DecodeError, from_tree
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.field_errors import FieldError, aggregate
+from karmada.api.ranges import out_of_range
 
 JSONObject = dict[str, Any]
-T = TypeVar("T")
+T = TypeVar("T", bound=Struct)
 
 
 class Operation(StrEnum):
@@ -145,6 +147,9 @@ def refuse_if_any(errors: list[FieldError]) -> None:
 def decoded(tree: JSONObject, kind: type[T]) -> T:
     """The object as a type, absent fields as zero values; one that has another shape is refused."""
     try:
-        return from_tree(tree, kind, complete=True)
+        found = from_tree(tree, kind, complete=True)
     except DecodeError as error:
         raise Denied(str(error), code=400, reason="") from error
+    if place := out_of_range(tree, kind):
+        raise Denied(f"{place}: the number does not fit the field", code=400, reason="")
+    return found

@@ -94,7 +94,8 @@ def _check(quota: JSONObject, delta: Amounts) -> None:
 
 async def _write(review: Review, quota: JSONObject, delta: Amounts) -> None:
     spelled = {name: str(amount) for name, amount in _used(quota, delta).items()}
-    changed = {**quota, "status": {**(quota.get("status") or {}), "overallUsed": spelled}}
+    before = {field: value for field, value in (quota.get("status") or {}).items() if field != "overallUsed"}
+    changed = {**quota, "status": {**before, "overallUsed": spelled} if spelled else before}
     await review.lookup.replace_status(*QUOTA, changed, review.dry_run)
 
 
