@@ -112,3 +112,27 @@ async def test_null_is_no_map_of_labels() -> None:
 async def test_more_healthy_pods_than_can_be_counted_are_not_healthy() -> None:
     budget = resource("policy/v1", "PodDisruptionBudget", status={"currentHealthy": 3 * 2**31, "desiredHealthy": 1})
     assert not await native_interpreter().healthy(budget)
+
+
+async def test_the_first_condition_of_readiness_counts() -> None:
+    conditions = [{"type": "Ready", "status": "False"}, {"type": "Ready", "status": "True"}]
+    assert not await native_interpreter().healthy(
+        resource("v1", "Pod", status={"phase": "Running", "conditions": conditions})
+    )
+
+
+async def test_a_replica_set_has_no_updated_replicas() -> None:
+    template = resource("apps/v1", "ReplicaSet", spec={"replicas": 1}, status={"updatedReplicas": 1.5})
+    assert (await native_interpreter().replicas(template)).replicas == 1
+    assert (await native_interpreter().aggregate(template, items({"replicas": 2})))["status"]["replicas"] == 2
+
+
+@pytest.mark.parametrize("field", ["clusterIP", "healthCheckNodePort"])
+async def test_null_is_no_address_of_a_service(field: str) -> None:
+    with pytest.raises(InterpretError, match=field):
+        await native_interpreter().retain(resource("v1", "Service"), resource("v1", "Service", spec={field: None}))
+
+
+async def test_null_is_no_number_of_replicas_to_revise() -> None:
+    with pytest.raises(InterpretError, match="replicas"):
+        await native_interpreter().revise(resource("apps/v1", "Deployment", spec={"replicas": None}), 3)

@@ -108,20 +108,20 @@ def ensure(tree: JSONObject, *path: str) -> JSONObject:
 
 
 def text(tree: JSONObject, field: str) -> str:
-    """A text field; absent counts as empty."""
-    value = tree.get(field)
-    if value is None:
+    """A text field; absent counts as empty, null is an error."""
+    if field not in tree:
         return ""
+    value = tree[field]
     if not isinstance(value, str):
         raise InterpretError(f"{field} is {type(value).__name__}, not text")
     return value
 
 
 def whole(tree: JSONObject, field: str) -> int | None:
-    """A whole number; None when absent."""
-    value = tree.get(field)
-    if value is None:
+    """A whole number; None when absent, null is an error."""
+    if field not in tree:
         return None
+    value = tree[field]
     if isinstance(value, bool) or not isinstance(value, int):
         raise InterpretError(f"{field} is {value!r}, not a whole number")
     return value

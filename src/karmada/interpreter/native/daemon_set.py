@@ -9,6 +9,7 @@ from karmada.interpreter.model import JSONObject, KindRules
 from karmada.interpreter.native.counters import (
     Observed,
     generations,
+    int32,
     nonzero,
     observed_generation,
     total,
@@ -96,6 +97,6 @@ def is_healthy(observed: JSONObject) -> bool:
     status = found.status
     return (
         status.observed_generation == found.metadata.generation
-        and status.updated_number_scheduled >= status.desired_number_scheduled
-        and status.number_available >= status.updated_number_scheduled
+        and int32(status.updated_number_scheduled) >= int32(status.desired_number_scheduled)
+        and int32(status.number_available) >= int32(status.updated_number_scheduled)
     )

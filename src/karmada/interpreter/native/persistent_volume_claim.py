@@ -29,8 +29,8 @@ def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     if volume := text(actual, "volumeName"):
         ensure(desired, "spec")["volumeName"] = volume
     storage_class = actual.get("storageClassName")
-    wanted = mapping(desired, "spec")
-    if isinstance(storage_class, str) and wanted is not None and wanted.get("storageClassName") is None:
+    wanted = desired.get("spec")
+    if isinstance(storage_class, str) and isinstance(wanted, dict) and wanted.get("storageClassName") is None:
         wanted["storageClassName"] = storage_class
     return desired
 

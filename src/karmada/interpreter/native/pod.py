@@ -65,8 +65,8 @@ def is_healthy(observed: JSONObject) -> bool:
     status = view(observed, Pod).status
     if status.phase == "Succeeded":
         return True
-    ready = any(condition.type == "Ready" and condition.status == "True" for condition in status.conditions)
-    return status.phase == "Running" and ready
+    ready = next((condition.status for condition in status.conditions if condition.type == "Ready"), "")
+    return status.phase == "Running" and ready == "True"
 
 
 def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:

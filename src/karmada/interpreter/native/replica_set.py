@@ -9,6 +9,7 @@ from karmada.interpreter.native import workload
 from karmada.interpreter.native.counters import (
     Observed,
     generations,
+    int32,
     nonzero,
     observed_generation,
     total,
@@ -33,12 +34,12 @@ class Status(Observed, frozen=True, kw_only=True):
 
 def rules(settings: Settings) -> KindRules:
     return KindRules(
-        replicas=lambda resource: workload.workload_needs(resource, settings.with_priority),
+        replicas=lambda resource: workload.workload_needs(resource, settings.with_priority, workload.Replicas),
         revise=workload.revise_replicas,
         reflect=reflect,
         aggregate=aggregate,
         health=is_healthy,
-        dependencies=workload.workload_dependencies,
+        dependencies=lambda resource: workload.workload_dependencies(resource, workload.Replicas),
     )
 
 
@@ -53,7 +54,7 @@ def reflect(observed: JSONObject) -> JSONObject | None:
 
 def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JSONObject:
     found = statuses(items, Status)
-    resource = view(template, workload.Workload)
+    resource = view(template, workload.Replicas)
     generation = observed_generation(
         resource.status.observed_generation, resource.metadata.generation, len(items), found
     )
@@ -61,6 +62,6 @@ def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JS
 
 
 def is_healthy(observed: JSONObject) -> bool:
-    found = view(observed, workload.Workload)
+    found = view(observed, workload.Replicas)
     is_current = found.status.observed_generation == found.metadata.generation
-    return is_current and found.status.available_replicas >= (found.spec.replicas or 0)
+    return is_current and int32(found.status.available_replicas) >= int32(found.spec.replicas or 0)

@@ -43,7 +43,8 @@ def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     actual = mapping(observed, "spec") or {}
     if address := text(actual, "clusterIP"):
         ensure(desired, "spec")["clusterIP"] = address
-    if port := whole(actual, "healthCheckNodePort"):
+    port = whole(actual, "healthCheckNodePort")
+    if port is not None and port > 0:
         ensure(desired, "spec")["healthCheckNodePort"] = port
     return desired
 

@@ -16,13 +16,18 @@ class WorkloadSpec(View, frozen=True, kw_only=True):
     template: PodTemplate = PodTemplate()
 
 
-class WorkloadStatus(View, frozen=True, kw_only=True):
-    """How far the replicas are."""
+class ReplicasStatus(View, frozen=True, kw_only=True):
+    """How many replicas there are."""
 
     observed_generation: int = 0
     replicas: int = 0
-    updated_replicas: int = 0
     available_replicas: int = 0
+
+
+class WorkloadStatus(ReplicasStatus, frozen=True, kw_only=True):
+    """How far the replicas are."""
+
+    updated_replicas: int = 0
 
 
 class Workload(View, frozen=True, kw_only=True):
@@ -33,17 +38,29 @@ class Workload(View, frozen=True, kw_only=True):
     status: WorkloadStatus = WorkloadStatus()
 
 
-def workload_needs(resource: JSONObject, with_priority: bool) -> ReplicaNeeds:
+class Replicas(View, frozen=True, kw_only=True):
+    """A workload whose replicas are never updated."""
+
+    metadata: Metadata = Metadata()
+    spec: WorkloadSpec = WorkloadSpec()
+    status: ReplicasStatus = ReplicasStatus()
+
+
+def workload_needs(
+    resource: JSONObject, with_priority: bool, kind: type[Workload] | type[Replicas] = Workload
+) -> ReplicaNeeds:
     """Replicas and what one needs."""
-    spec = view(resource, Workload).spec
+    spec = view(resource, kind).spec
     return ReplicaNeeds(
         int32(spec.replicas or 0), replica_requirements(spec.template.spec, with_priority=with_priority)
     )
 
 
-def workload_dependencies(resource: JSONObject) -> tuple[DependentObjectReference, ...]:
+def workload_dependencies(
+    resource: JSONObject, kind: type[Workload] | type[Replicas] = Workload
+) -> tuple[DependentObjectReference, ...]:
     """What the pod template refers to."""
-    found = view(resource, Workload)
+    found = view(resource, kind)
     return pod_dependencies(found.spec.template.spec, found.metadata.namespace)
 
 

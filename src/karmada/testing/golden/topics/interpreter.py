@@ -247,10 +247,12 @@ def _has_adjacent_tokens(case: Case) -> bool:
 
 
 def _selects_nothing(case: Case) -> bool:
-    """A pod template with a selector that is there and empty, as no API server keeps it."""
+    """A pod with a selector that is there and empty, as no API server keeps it."""
     if case.operation != "native.GetReplicas":
         return False
     spec = case.input["object"].get("spec")
+    if isinstance(spec, dict) and spec.get("nodeSelector") == {}:
+        return bool(case.input["object"].get("kind") == "Pod")
     template = spec.get("template") if isinstance(spec, dict) else None
     pod = template.get("spec") if isinstance(template, dict) else None
     return isinstance(pod, dict) and pod.get("nodeSelector") == {}
