@@ -136,3 +136,13 @@ async def test_null_is_no_address_of_a_service(field: str) -> None:
 async def test_null_is_no_number_of_replicas_to_revise() -> None:
     with pytest.raises(InterpretError, match="replicas"):
         await native_interpreter().revise(resource("apps/v1", "Deployment", spec={"replicas": None}), 3)
+
+
+async def test_a_job_runs_no_more_pods_than_it_has_to_complete() -> None:
+    needs = await native_interpreter().replicas(resource("batch/v1", "Job", spec={"completions": -2}))
+    assert needs.replicas == -2
+
+
+async def test_a_pod_without_spec_takes_over_where_it_runs() -> None:
+    observed = resource("v1", "Pod", spec={"nodeName": "n1", "containers": []})
+    assert (await native_interpreter().retain(resource("v1", "Pod", spec=None), observed))["spec"]["nodeName"] == "n1"

@@ -78,7 +78,7 @@ def replicas(resource: JSONObject, with_priority: bool) -> ReplicaNeeds:
     """As many pods as run at the same time: never more than have to complete."""
     spec = view(resource, Job).spec
     count = spec.parallelism or 0
-    if spec.completions is not None and spec.parallelism is not None:
+    if spec.completions is not None:
         count = min(count, spec.completions)
     return ReplicaNeeds(count, replica_requirements(spec.template.spec, with_priority=with_priority))
 

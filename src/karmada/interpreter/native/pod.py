@@ -73,6 +73,8 @@ def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     """What the member's scheduler and service account admission have filled in."""
     for pod in (desired, observed):
         types.fit(pod, "core.Pod", exact=False)
+    if desired.get("spec") is None:
+        desired["spec"] = {}
     spec, actual = ensure(desired, "spec"), mapping(observed, "spec") or {}
     for field in ("nodeName", "serviceAccountName", "volumes"):
         _take_over(spec, actual, field)

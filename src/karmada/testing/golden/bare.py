@@ -11,7 +11,8 @@ from karmada.api.quantity import Quantity, QuantityError
 
 JSONObject = dict[str, Any]
 
-_AMOUNTS = ("requests", "limits", "overhead", "capacity", "resourceRequest")
+AMOUNTS = ("requests", "limits", "overhead", "capacity", "resourceRequest")
+"""Fields whose values are amounts by name."""
 _TARGETS = ("value", "averageValue")
 """Amounts in the target of a metric."""
 
@@ -27,12 +28,12 @@ def bare(value: Any) -> Any:
         return [bare(each) for each in value]
     if not isinstance(value, dict):
         return value
-    parts = {key: _amounts(part) if key in _AMOUNTS else bare(part) for key, part in value.items()}
+    parts = {key: _amounts(part) if key in AMOUNTS else bare(part) for key, part in value.items()}
     return {key: part for key, part in parts.items() if part not in (None, []) and not _is_filled_in(key, part)}
 
 
 def _is_filled_in(key: str, part: Any) -> bool:
-    return part == {} and (key in _FILLED_IN or key in _AMOUNTS)
+    return part == {} and (key in _FILLED_IN or key in AMOUNTS)
 
 
 def without_empty(value: Any) -> Any:
@@ -41,7 +42,7 @@ def without_empty(value: Any) -> Any:
         return [entry for each in value if (entry := without_empty(each)) not in ({}, [])]
     if not isinstance(value, dict):
         return value
-    parts = {key: _amounts(part) if key in _AMOUNTS else without_empty(part) for key, part in value.items()}
+    parts = {key: _amounts(part) if key in AMOUNTS else without_empty(part) for key, part in value.items()}
     return {key: part for key, part in parts.items() if part is not None and part not in ({}, [])}
 
 
@@ -63,7 +64,7 @@ def _respelled(value: Any) -> Any:
 
 
 def _respelled_part(key: str, part: Any) -> Any:
-    if key in _AMOUNTS:
+    if key in AMOUNTS:
         return _amounts(part) or None
     if key == "target" and isinstance(part, dict):
         return {name: _canonical(each) if name in _TARGETS else each for name, each in part.items()}

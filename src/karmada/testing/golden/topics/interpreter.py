@@ -27,7 +27,7 @@ from karmada.interpreter.rules_level import RulesLevel
 from karmada.interpreter.thirdparty import bundled_rules
 from karmada.interpreter.types import known
 from karmada.testing.golden import known as wanted
-from karmada.testing.golden.bare import bare, without_empty
+from karmada.testing.golden.bare import AMOUNTS, bare, without_empty
 from karmada.testing.golden.case import Case, Excuse, Failed, Record, Topic, read_case
 from karmada.testing.golden.case import Operation as Run
 from karmada.testing.golden.compare import first_difference
@@ -217,11 +217,18 @@ def _converted(outcome: Outcome) -> Outcome:
 def _without_zeros(value: Any) -> Any:
     match value:
         case dict():
-            parts = {key: _without_zeros(part) for key, part in value.items()}
+            parts = {key: _without_zeros(_filled(part) if key in AMOUNTS else part) for key, part in value.items()}
             return {key: part for key, part in parts.items() if not _is_zero(key, part)}
         case list():
             return [part for entry in value if not _is_zero("", part := _without_zeros(entry))]
     return value
+
+
+def _filled(amounts: Any) -> Any:
+    """An amount that is null is one of zero."""
+    if not isinstance(amounts, dict):
+        return amounts
+    return {name: "0" if amount is None else amount for name, amount in amounts.items()}
 
 
 def _is_zero(key: str, part: Any) -> bool:
@@ -272,7 +279,7 @@ NATIVE = Topic(
         Excuse("of two generated tokens in a row the reference leaves the second", _has_adjacent_tokens),
         Excuse("the reference takes away the class that the member gave to a claim", _lacks_class),
         *wanted.NATIVE,
-        Excuse("an empty nodeSelector asks for nothing", _selects_nothing, "$.requirements.nodeClaim"),
+        Excuse("an empty nodeSelector asks for nothing", _selects_nothing, "$.requirements"),
     ],
     read=_read_native,
     compare=_compare_native,
