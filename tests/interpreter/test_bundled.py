@@ -211,3 +211,16 @@ async def test_conditions_whose_type_is_no_text_are_kept_apart() -> None:
     resource = {**CLONE_SET, "kind": "UnitedDeployment", "spec": {}}
     item = AggregatedStatusItem(cluster_name="m1", status=raw({"conditions": conditions}))
     assert (await bundled().aggregate(resource, [item]))["status"]["conditions"] == conditions
+
+
+async def test_each_sort_of_job_that_a_cron_job_has_needs_a_spec() -> None:
+    jobs = {"jobTemplate": {}, "broadcastJobTemplate": {"spec": {"template": {"spec": {"serviceAccountName": "a"}}}}}
+    resource = {**CLONE_SET, "kind": "AdvancedCronJob", "spec": {"template": jobs}}
+    with pytest.raises(InterpretError):
+        await bundled().dependencies(resource)
+
+
+async def test_empty_text_is_no_list_of_conditions_of_a_ray_cluster() -> None:
+    items = [AggregatedStatusItem(cluster_name=name, status=raw({"conditions": ""})) for name in ("m1", "m2")]
+    with pytest.raises(InterpretError, match="conditions is text"):
+        await bundled().aggregate({**RAY_CLUSTER}, items)

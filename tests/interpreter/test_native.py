@@ -146,3 +146,10 @@ async def test_a_job_runs_no_more_pods_than_it_has_to_complete() -> None:
 async def test_a_pod_without_spec_takes_over_where_it_runs() -> None:
     observed = resource("v1", "Pod", spec={"nodeName": "n1", "containers": []})
     assert (await native_interpreter().retain(resource("v1", "Pod", spec=None), observed))["spec"]["nodeName"] == "n1"
+
+
+async def test_a_container_that_is_null_has_no_name() -> None:
+    desired = resource("v1", "Pod", spec={"containers": [None, {"name": "a", "image": "i"}]})
+    mounts = [{"name": "token", "mountPath": "/run"}]
+    observed = resource("v1", "Pod", spec={"containers": [{"name": "a", "image": "i", "volumeMounts": mounts}]})
+    assert (await native_interpreter().retain(desired, observed))["spec"]["containers"][1]["volumeMounts"] == mounts

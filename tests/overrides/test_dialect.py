@@ -111,3 +111,19 @@ def test_what_a_field_holds_is_not_quoted_when_it_is_no_document(form: str, text
         apply_overrides(secret, MEMBER, [], [given])
     assert "s3cret" not in str(failed.value)
     assert "the field" in str(failed.value)
+
+
+def test_a_list_of_containers_that_is_null_is_refused() -> None:
+    resource = deployment()
+    resource["spec"]["template"]["spec"]["containers"] = None
+    rule = {"containerName": "main", "operator": "add", "value": ["-v"]}
+    with pytest.raises(OverrideError, match="does not hold a list of containers"):
+        apply_overrides(resource, MEMBER, [], [policy(argsOverrider=[rule])])
+
+
+def test_a_document_is_not_replaced_by_a_single_value() -> None:
+    resource = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    resource["data"] = {"conf": "a: 1"}
+    change = {"fieldPath": "/data/conf", "yaml": [{"subPath": "", "operator": "replace", "value": "x"}]}
+    with pytest.raises(OverrideError, match="only be replaced by an object or a list"):
+        apply_overrides(resource, MEMBER, [], [policy(fieldOverrider=[change])])

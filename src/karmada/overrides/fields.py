@@ -44,7 +44,10 @@ def _parsed(parse: Any, text: str) -> Any:
 def _patched(document: Any, changes: Iterable[FieldPatchOperation]) -> Any:
     if not isinstance(document, dict | list):
         raise OverrideError("the field holds a single value: only objects and lists can be patched")
-    return patch(document, [operation(change.operator, change.sub_path, change) for change in changes])
+    steps = [operation(change.operator, change.sub_path, change) for change in changes]
+    if any(not step["path"] and not isinstance(step.get("value", {}), dict | list) for step in steps):
+        raise OverrideError("a document can only be replaced by an object or a list")
+    return patch(document, steps)
 
 
 def _find(resource: JSONObject, pointer: str) -> tuple[Any, Any]:

@@ -22,9 +22,9 @@ def containers(resource: JSONObject) -> list[JSONObject]:
     for step in path:
         if not isinstance(node, dict):
             raise OverrideError(f"failed to retrieve path({'/'.join(path)}): {step} is not in an object")
-        node = node.get(step)
-        if node is None:
+        if step not in node or (node[step] is None and step != path[-1]):
             return []
+        node = node[step]
     if not isinstance(node, list) or not all(isinstance(container, dict) for container in node):
         raise OverrideError(f"path({'/'.join(path)}) does not hold a list of containers")
     return node

@@ -79,6 +79,9 @@ def retain(desired: JSONObject, observed: JSONObject) -> JSONObject:
     for field in ("nodeName", "serviceAccountName", "volumes"):
         _take_over(spec, actual, field)
     for field in ("containers", "initContainers"):
+        for pod_spec in (spec, actual):
+            if isinstance(pod_spec.get(field), list):
+                pod_spec[field] = [container or {} for container in pod_spec[field]]
         by_name = {container.get("name"): container for container in objects(actual, field) or ()}
         for container in objects(spec, field) or ():
             if container.get("name") in by_name:

@@ -61,11 +61,11 @@ def _pod_dependencies(resource: JSONObject) -> Sequence[DependentObjectReference
 
 
 def _cron_dependencies(resource: JSONObject) -> Sequence[DependentObjectReference]:
-    """Those of the pods of its jobs."""
+    """Those of the pods of its jobs; each sort of job that it has needs a spec."""
     template = get(resource, "spec", "template")
-    jobs = [get(template, name) for name in ("broadcastJobTemplate", "jobTemplate")]
-    job = next((job for job in jobs if job is not None), None)
-    return () if job is None else pods.dependencies(resource, get(job, "spec", "template"))
+    jobs = [get(template, name) for name in ("jobTemplate", "broadcastJobTemplate")]
+    templates = [get(job, "spec", "template") for job in jobs if job is not None]
+    return pods.dependencies(resource, templates[-1]) if templates else ()
 
 
 def _united_template(resource: JSONObject) -> Any:

@@ -8,7 +8,7 @@ from msgspec import structs
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.quantity import Quantity
 from karmada.api.work.v1alpha2 import Component
-from karmada.interpreter.model import JSONObject, KindRules, ReplicaNeeds
+from karmada.interpreter.model import InterpretError, JSONObject, KindRules, ReplicaNeeds
 from karmada.interpreter.thirdparty import merge, pods, rules
 from karmada.interpreter.thirdparty.merge import KEPT, Reports, aggregation, first, latest, ranked, total, totals, worst
 from karmada.interpreter.thirdparty.rules import is_condition
@@ -34,6 +34,13 @@ _COUNTERS = (
     "minWorkerReplicas",
     "desiredWorkerReplicas",
 )
+
+
+def _conditions(reports: merge.Reports, field: str) -> Any:
+    """Those of all clusters; empty text is no list of them."""
+    if "" in reports.values(field):
+        raise InterpretError(f"{field} is text, not a list")
+    return merge.joined(reports, field)
 
 
 def _head(cluster: Any) -> Any:
@@ -160,7 +167,7 @@ RAY_CLUSTER = KindRules(
     components=_components("spec"),
     aggregate=aggregation(
         {
-            "conditions": merge.joined,
+            "conditions": _conditions,
             **totals(*_COUNTERS),
             **dict.fromkeys(("desiredCPU", "desiredMemory"), merge.quantity),
             **dict.fromkeys(("desiredGPU", "desiredTPU"), merge.spelled_total),
@@ -192,7 +199,7 @@ RAY_SERVICE = KindRules(
     revise=_service_revise,
     aggregate=aggregation(
         {
-            "conditions": merge.joined,
+            "conditions": _conditions,
             "numServeEndpoints": total,
             "lastUpdateTime": latest,
             "observedGeneration": merge.largest,

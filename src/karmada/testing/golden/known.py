@@ -93,10 +93,12 @@ def _overrides_misshapen(case: Case) -> bool:
 
 
 def _prunes_misshapen(case: Case) -> bool:
-    """A Job that is not of its kind, which the reference notices when it prunes one."""
+    """A Job that is not of its kind, or has a null among its labels, which the reference notices when it prunes one."""
     if case.operation != "native.Prune" or case.input["object"].get("kind") != "Job":
         return False
-    return any("error" in one for one in case.alternatives) and is_misshapen(case.input["object"])
+    if not any("error" in one for one in case.alternatives):
+        return False
+    return is_misshapen(case.input["object"]) or "null" in json.dumps(case.input["object"].get("spec"))
 
 
 def _script(case: Case) -> str:

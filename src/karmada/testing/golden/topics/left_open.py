@@ -3,6 +3,8 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 from karmada.interpreter.model import InterpretError
@@ -165,6 +167,16 @@ def _has_empty_times(case: Case) -> bool:
     return written and _nobody_reports(*_SPARK_TIMES)(case.input)
 
 
+def _adds_beyond_doubles(case: Case) -> bool:
+    """The sum of doubles, one after the other, is not the nearest to the sum."""
+    if case.operation != f"thirdparty.{_A}":
+        return False
+    reports = [status for status in _statuses(case.input) if isinstance(status, dict)]
+    columns = ([report.get(field) for report in reports] for field in {field for report in reports for field in report})
+    numbers = ([number for number in column if isinstance(number, int)] for column in columns)
+    return any(float(sum(column)) != reduce(add, map(float, column), 0.0) for column in numbers)
+
+
 _TABLE = (
     ("a running job takes over the end of the cluster before it", "BroadcastJob", _A, _runs_after_an_end),
     ("the observed generation is dropped", "HelmChart", _S, _has_observed_generation),
@@ -188,4 +200,7 @@ _TABLE = (
 LEFT_OPEN = [
     Excuse(f"{kind if isinstance(kind, str) else 'OpenKruise'}: {reason}", _of(kind, operation, applies))
     for reason, kind, operation, applies in _TABLE
-] + [Excuse("SparkApplication: empty times", _has_empty_times)]
+] + [
+    Excuse("SparkApplication: empty times", _has_empty_times),
+    Excuse("sums beyond 53 bits are exact here", _adds_beyond_doubles, "$.status"),
+]

@@ -181,6 +181,8 @@ def _wraps(case: Case) -> bool:
     """Only where it matters: room is shared by, clusters are selected by it, or its sum turns negative."""
     if case.operation != "schedule":
         return False
+    if "available replicas -" in str(case.alternatives):
+        return True
     spec = _binding(case.input).spec
     placement = spec.placement
     if placement is None or strategy_of(placement) not in (Strategy.DYNAMIC_WEIGHT, Strategy.AGGREGATED):
