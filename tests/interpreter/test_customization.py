@@ -152,3 +152,15 @@ async def test_customisation_of_the_documents_works_as_written(interpreter: Cust
     assert aggregated["status"] == {"replicas": 4, "readyReplicas": 4, "availableReplicas": 2}
     # What the document does not customise is answered as before.
     assert await interpreter.revise(deployment, 7) == {**deployment, "spec": {"replicas": 7}}
+
+
+async def test_a_part_of_an_answer_without_its_required_fields_has_them_empty(
+    interpreter: CustomizableInterpreter,
+) -> None:
+    script = "function GetReplicas(obj) return 2, {nodeClaim = {hardNodeAffinity = {a = 1}}} end"
+    interpreter.configure([customization("a", replicaResource=script)], [])
+    needs = await interpreter.replicas(widget())
+    assert needs.replicas == 2
+    assert needs.requirements is not None
+    assert needs.requirements.node_claim is not None
+    assert needs.requirements.node_claim.hard_node_affinity is not None

@@ -148,7 +148,7 @@ def _resource(answer: Any) -> JSONObject:
 
 def _convert(tree: Any, type_: type[T]) -> T:
     try:
-        return from_tree(tree, type_)
+        return from_tree(tree, type_, complete=True)
     except DecodeError as error:
         raise ScriptError(ErrorClass.CONVERT, f"the script's answer does not fit: {error}") from error
 

@@ -117,8 +117,11 @@ def _spells_tables(case: Case) -> bool:
     return printed or _LENGTH_OF_TABLE.search(_script(case)) is not None
 
 
-def _lists_nulls(case: Case) -> bool:
-    return re.search(r"\[(\[null(, null)*\](, )?)+", json.dumps(case.input)) is not None
+def _uses_a_table_twice(case: Case) -> bool:
+    """A result that has a table in two places, which the reference's encoder takes for one that holds itself."""
+    if not any("recursively nested" in str(one.get("error")) for one in case.alternatives):
+        return False
+    return re.search(r"= (f\()?obj\.spec\.(empty|emptyList|list|nested|template)\b", _script(case)) is not None
 
 
 def _lacks_its_function(case: Case) -> bool:
@@ -159,6 +162,6 @@ NATIVE = (Excuse("a Job without the shape of its kind is refused by the API serv
 LUA = (
     Excuse("a number of more than 14 digits that is joined to text is written by the engine", _joins_long_numbers),
     Excuse("what a table looks like as text, and its length, is nobody's business", _spells_tables),
-    Excuse("a list of nothing but nulls is left alone", _lists_nulls),
+    Excuse("a table may be in two places of a result", _uses_a_table_twice),
     Excuse("a script does not see the functions of the script before it", _lacks_its_function),
 )
