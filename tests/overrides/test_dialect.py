@@ -127,3 +127,11 @@ def test_a_document_is_not_replaced_by_a_single_value() -> None:
     change = {"fieldPath": "/data/conf", "yaml": [{"subPath": "", "operator": "replace", "value": "x"}]}
     with pytest.raises(OverrideError, match="only be replaced by an object or a list"):
         apply_overrides(resource, MEMBER, [], [policy(fieldOverrider=[change])])
+
+
+def test_null_may_replace_a_document() -> None:
+    resource = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    resource["data"] = {"conf": "a: 1"}
+    change = {"fieldPath": "/data/conf", "yaml": [{"subPath": "", "operator": "replace", "value": None}]}
+    changed = apply_overrides(resource, MEMBER, [], [policy(fieldOverrider=[change])]).resource
+    assert changed["data"]["conf"] == "null\n"

@@ -60,3 +60,16 @@ def test_what_is_no_image_name_is_refused_with_the_reason(text: str, message: st
 )
 def test_what_has_no_containers_has_an_empty_list_of_them(resource: dict[str, Any]) -> None:
     assert containers(resource) == []
+
+
+BAD_DIGESTS = {
+    "unknown algorithm": ("md5:" + "ab" * 32, "unsupported digest algorithm"),
+    "length of another algorithm": ("sha512:" + "ab" * 32, "length"),
+    "capital letters": ("sha256:" + "AB" * 32, "format"),
+}
+
+
+@pytest.mark.parametrize(("digest", "complaint"), BAD_DIGESTS.values(), ids=BAD_DIGESTS.keys())
+def test_a_digest_that_no_registry_has_is_refused(digest: str, complaint: str) -> None:
+    with pytest.raises(ImageNameError, match=complaint):
+        parse_image(f"registry.example.com/team/app@{digest}")

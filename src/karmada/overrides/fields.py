@@ -45,9 +45,16 @@ def _patched(document: Any, changes: Iterable[FieldPatchOperation]) -> Any:
     if not isinstance(document, dict | list):
         raise OverrideError("the field holds a single value: only objects and lists can be patched")
     steps = [operation(change.operator, change.sub_path, change) for change in changes]
-    if any(not step["path"] and not isinstance(step.get("value", {}), dict | list) for step in steps):
+    if any(_makes_a_single_value(step) for step in steps):
         raise OverrideError("a document can only be replaced by an object or a list")
     return patch(document, steps)
+
+
+def _makes_a_single_value(step: JSONObject) -> bool:
+    if step["path"] or "value" not in step:
+        return False
+    # Null may replace a document: the field is emptied that way.
+    return not isinstance(step["value"], dict | list) and (step["value"] is not None or step["op"] != "replace")
 
 
 def _find(resource: JSONObject, pointer: str) -> tuple[Any, Any]:

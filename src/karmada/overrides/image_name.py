@@ -14,6 +14,7 @@ _REFERENCE = re.compile(
 )
 _TAG_ALONE = re.compile(_TAG)
 _DIGEST_ALONE = re.compile(_DIGEST)
+_CHECKSUM_DIGITS = {"sha256": 64, "sha384": 96, "sha512": 128}
 _MAX_NAME = 255
 
 
@@ -65,11 +66,23 @@ def parse_image(text: str) -> ImageName:
     name = found["name"]
     if len(name) > _MAX_NAME:
         raise ImageNameError(f"repository name must not be more than {_MAX_NAME} characters")
+    if found["digest"]:
+        _check_digest(found["digest"])
     registry, slash, repository = name.partition("/")
     if not slash or not _is_host(registry):
         registry, repository = "", name
     tag = found["tag"] or ""
     return ImageName(registry, repository, tag, "" if tag else found["digest"] or "")
+
+
+def _check_digest(digest: str) -> None:
+    algorithm, _, checksum = digest.partition(":")
+    if algorithm not in _CHECKSUM_DIGITS:
+        raise ImageNameError("unsupported digest algorithm")
+    if len(checksum) != _CHECKSUM_DIGITS[algorithm]:
+        raise ImageNameError("invalid checksum digest length")
+    if checksum != checksum.lower():
+        raise ImageNameError("invalid checksum digest format")
 
 
 def _is_host(part: str) -> bool:
