@@ -224,3 +224,17 @@ async def test_empty_text_is_no_list_of_conditions_of_a_ray_cluster() -> None:
     items = [AggregatedStatusItem(cluster_name=name, status=raw({"conditions": ""})) for name in ("m1", "m2")]
     with pytest.raises(InterpretError, match="conditions is text"):
         await bundled().aggregate({**RAY_CLUSTER}, items)
+
+
+async def test_jobs_that_are_text_are_none() -> None:
+    resource = {**CLONE_SET, "kind": "AdvancedCronJob"}
+    item = AggregatedStatusItem(cluster_name="m1", status=raw({"active": "text", "type": "Job"}))
+    assert not (await bundled().aggregate(resource, [item]))["status"].get("active")
+
+
+async def test_conditions_of_an_mpi_job_whose_type_is_no_text_are_kept_apart() -> None:
+    conditions = [{"type": {}, "lastTransitionTime": "2024-01-01T00:00:00Z", "status": text} for text in "ab"]
+    resource = {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {}}
+    items = [AggregatedStatusItem(cluster_name=f"m{n}", status=raw({"conditions": [conditions[n]]})) for n in (0, 1)]
+    found = (await bundled().aggregate(resource, items))["status"]["conditions"]
+    assert [condition["status"] for condition in found] == ["a", "b"]

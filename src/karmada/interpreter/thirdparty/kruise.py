@@ -68,6 +68,11 @@ def _cron_dependencies(resource: JSONObject) -> Sequence[DependentObjectReferenc
     return pods.dependencies(resource, templates[-1]) if templates else ()
 
 
+def _active(reports: Reports, field: str) -> Any:
+    """The jobs of all clusters; text is a list of none."""
+    return [job for value in reports.values(field) if not isinstance(value, str) for job in entries(value)]
+
+
 def _united_template(resource: JSONObject) -> Any:
     """The pods of a UnitedDeployment are those of the workload it makes in each subset."""
     template = get(resource, "spec", "template")
@@ -162,7 +167,7 @@ def _united_is_healthy(observed: JSONObject) -> bool:
 
 
 ADVANCED_CRON_JOB = KindRules(
-    aggregate=aggregation({"active": merge.joined, "type": last(""), "lastScheduleTime": last()}),
+    aggregate=aggregation({"active": _active, "type": last(""), "lastScheduleTime": last()}),
     dependencies=_cron_dependencies,
 )
 BROADCAST_JOB = KindRules(

@@ -173,8 +173,10 @@ def _mpi_conditions(reports: Reports, field: str) -> Any:
         type_ = get(condition, "type")
         if type_ is None:
             raise InterpretError("a condition has no type")
-        if type_ not in found or before(found[type_][0], time):
-            found[type_] = (time, condition)
+        # A type that is no plain value is like no other.
+        key = id(condition) if isinstance(type_, dict | list) else type_
+        if key not in found or before(found[key][0], time):
+            found[key] = (time, condition)
     return [condition for _, condition in found.values()]
 
 

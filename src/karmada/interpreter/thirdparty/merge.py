@@ -169,6 +169,11 @@ def latest(reports: Reports, field: str) -> Any:
 
 
 def latest_filled(reports: Reports, field: str) -> Any:
+    """The same, except that empty text is no value."""
+    return _extreme(_filled(reports.values(field)), lambda value, found: before(found, value))
+
+
+def latest_true(reports: Reports, field: str) -> Any:
     """The same, except that neither empty text nor false is a value."""
     known = [value for value in _filled(reports.values(field)) if value is not False]
     return _extreme(known, lambda value, found: before(found, value))

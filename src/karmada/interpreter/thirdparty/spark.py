@@ -6,7 +6,7 @@ from typing import Any
 from karmada.api.work.v1alpha2 import Component
 from karmada.interpreter.model import InterpretError, JSONObject, KindRules
 from karmada.interpreter.thirdparty import pods, rules
-from karmada.interpreter.thirdparty.merge import Reports, aggregation, latest_filled, loose_total, totals, united, worst
+from karmada.interpreter.thirdparty.merge import Reports, aggregation, latest_true, loose_total, totals, united, worst
 from karmada.interpreter.thirdparty.values import find, get, given, text
 
 _FIELDS = (
@@ -121,8 +121,8 @@ APPLICATION = KindRules(
     aggregate=aggregation(
         {
             **totals("executionAttempts", "submissionAttempts", rule=loose_total),
-            "lastSubmissionAttemptTime": latest_filled,
-            "terminationTime": latest_filled,
+            "lastSubmissionAttemptTime": latest_true,
+            "terminationTime": latest_true,
             "executorState": united,
             "applicationState": _worst_state,
         },

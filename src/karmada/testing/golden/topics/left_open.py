@@ -94,7 +94,7 @@ def _refers_to_nothing(given: Any) -> bool:
 
 def _cron_refers_to_nothing(given: Any) -> bool:
     template = _at(given["object"], "spec", "template")
-    if not isinstance(template, dict):
+    if not isinstance(template, dict | list):
         return False
     jobs = [_at(template, name) for name in ("broadcastJobTemplate", "jobTemplate") if _at(template, name) is not None]
     try:
@@ -133,7 +133,7 @@ def _is_below_a_second(given: Any) -> bool:
 
 def _service_account_is_missing(given: Any) -> bool:
     spec = _at(given["object"], "spec")
-    return isinstance(spec, dict | list) and _at(spec, "serviceAccountName") is None
+    return isinstance(spec, dict | list | str) and _at(spec, "serviceAccountName") is None
 
 
 def _has_observed_generation(given: Any) -> bool:
