@@ -65,3 +65,20 @@ def as_bytes(value: int | bytes) -> bytes:
     if isinstance(value, int):
         raise ProtobufError("bytes are expected, not a number")
     return value
+
+
+def written(number: int, wire: int, value: int | bytes) -> bytes:
+    """A field, as `entries` reads it."""
+    key = _number(number << 3 | wire)
+    if isinstance(value, int):
+        return key + _number(value)
+    return key + (_number(len(value)) + value if wire == BYTES else value)
+
+
+def _number(value: int) -> bytes:
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)

@@ -3,6 +3,6 @@
 Importing this package costs nothing; the engine (19 MB) is loaded with the first expression that is compiled.
 """
 
-from karmada.apiserver.cel.program import DYN, CompileError, EvaluationError, Program, compile
+from karmada.apiserver.cel.program import DYN, CompileError, EvaluationError, Program, compile, compile_reading
 
-__all__ = ["DYN", "CompileError", "EvaluationError", "Program", "compile"]
+__all__ = ["DYN", "CompileError", "EvaluationError", "Program", "compile", "compile_reading"]

@@ -30,7 +30,13 @@ _MACROS = frozenset(
         "sortBy",
     ]
 )
+_BINDING = re.compile(r"\bcel\s*\.\s*bind\s*\(")
 _CUTTING = re.compile(r"\b(split|findAll)\s*\(")
+
+
+def binds(expression: str) -> bool:
+    """Whether an expression names values itself, which the API server's language cannot."""
+    return _BINDING.search(_LITERAL.sub("''", expression)) is not None
 
 
 def nesting(expression: str, names: frozenset[str] = _MACROS) -> int:

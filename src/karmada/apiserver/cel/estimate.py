@@ -53,7 +53,7 @@ def estimate(node: Node, variables: Mapping[str, Shape]) -> Estimate:
             return Estimate(1, variables.get(node.name, UNKNOWN))
         case Select():
             cost, shape = estimate(node.operand, variables)
-            inner = shape.fields.get(node.field) or shape.element or UNKNOWN
+            inner = _endless(shape.element) if shape.element else shape.fields.get(node.name, UNKNOWN)
             return Estimate(cost, SCALAR) if node.tests else Estimate(cost + 1, inner)
         case Elements():
             parts = [estimate(element, variables) for element in node.elements]
@@ -67,6 +67,14 @@ def estimate(node: Node, variables: Mapping[str, Shape]) -> Estimate:
             return _loop(node, variables)
         case Invocation():
             return _invocation(node, variables)
+
+
+def _endless(shape: Shape) -> Shape:
+    """The value of a map that is selected like a field: a server looks for its size among fields, and finds none."""
+    if not shape.kind:
+        return shape
+    fields = {name: _endless(child) for name, child in shape.fields.items()}
+    return Shape(shape.kind, UNBOUNDED, fields, _endless(shape.element) if shape.element else None)
 
 
 def _loop(node: Loop, variables: Mapping[str, Shape]) -> Estimate:

@@ -54,7 +54,7 @@ _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     (".isInteger(map) bool", values.is_integer),
     (".asInteger(map) int", values.as_integer),
     (".asApproximateFloat(map) double", values.as_float),
-    (".sign(map) int", values.sign),
+    ("sign(map) int", values.sign),
     (".add(map, map) dyn", values.add),
     (".add(map, int) dyn", values.add_integer),
     (".sub(map, map) dyn", values.sub),

@@ -11,8 +11,11 @@ from typing import Any
 
 from karmada.api.caching import weighed_cache
 from karmada.apiserver.cel import authorization, cost, named_formats, two_variables
+from karmada.apiserver.cel.checking import IllTyped, Inference
+from karmada.apiserver.cel.converting import converted
 from karmada.apiserver.cel.restoring import restored
 from karmada.apiserver.cel.syntax import Node, read
+from karmada.apiserver.cel.types import Type
 
 DYN = "dyn"
 """Types of variables are named as CEL names them: dyn, bool, int, double, string, list(string), map(string, int)."""
@@ -76,15 +79,13 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
 
     if cost.bindings(expression) > cost.BINDINGS:
         raise CompileError(f"at most {cost.BINDINGS} bindings may stand inside each other")
+    rewritten, source = _source(expression)
+    environment = _environment(variables)
     try:
-        rewritten = two_variables.rewritten(expression)
-    except two_variables.MacroError as error:
-        raise CompileError(str(error)) from None
-    source = rewritten.text if rewritten is not None else expression
-    source = named_formats.rewritten(source) if "format." in source else source
-    try:
-        return Program(_environment(variables).compile(source), cel.Type.ERROR, expression)
+        return Program(environment.compile(source), cel.Type.ERROR, expression)
     except RuntimeError as error:
+        if _only_mixes_numbers(str(error)):
+            return Program(environment.compile(source, disable_check=True), cel.Type.ERROR, expression)
         text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
         text = re.sub(
             r"expression of type '([^']*)' cannot be the operand of a select operation",
@@ -97,6 +98,45 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
             text,
         )
         raise CompileError(_in_order(text if rewritten is None else rewritten.reported(text))) from None
+
+
+def _source(expression: str) -> tuple[two_variables.Rewritten | None, str]:
+    """An expression for the engine, and how its macros were rewritten if they were."""
+    try:
+        rewritten = two_variables.rewritten(expression)
+    except two_variables.MacroError as error:
+        raise CompileError(str(error)) from None
+    source = rewritten.text if rewritten is not None else expression
+    return rewritten, named_formats.rewritten(source) if "format." in source else source
+
+
+def compile_reading(expression: str, variables: Mapping[str, str], known: Mapping[str, Type]) -> Program:
+    """Compile an expression that reads times where variables of known types hold them as texts.
+
+    Raises `CompileError`; what the types do not fit is compiled as it is.
+    """
+    from cel_expr_python import cel
+
+    plain = compile(expression, variables)
+    environment = _environment(tuple(sorted(variables.items())))
+    unchecked = environment.compile(_source(expression)[1], disable_check=True).serialize()
+    inference = Inference()
+    try:
+        inference.infer(read(unchecked), known)
+    except IllTyped:
+        return plain
+    return Program(environment.deserialize(converted(unchecked, inference.types)), cel.Type.ERROR, expression)
+
+
+_MIXED = re.compile(
+    r"found no matching overload for '_[<>]=?_' applied to '\((?:int|uint|double), (?:int|uint|double)\)'"
+)
+
+
+def _only_mixes_numbers(errors: str) -> bool:
+    """Whether all that is wrong is that numbers of two types are compared, which the engine can do."""
+    found = re.findall(r"ERROR: <input>:\d+:\d+: (.*)", errors)
+    return bool(found) and all(_MIXED.match(one) for one in found)
 
 
 _UNDECLARED = re.compile(

@@ -1,8 +1,8 @@
 """The syntax tree of a compiled expression, macros expanded: what the engine's serialised form holds of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from karmada.api.protobuf_wire import as_bytes, entries
+from karmada.api.protobuf_wire import as_bytes, entries, packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +11,10 @@ class Constant:
 
     text: bool
     length: int = 1
+    kind: str = "dyn"
+    """The name of its type."""
+    value: str = ""
+    """Of a string, what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class Name:
     """A variable."""
 
     name: str
+    id: int = field(default=0, compare=False)
+    """Its number in the serialised form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +31,9 @@ class Select:
     """A field of an object, or with `tests` the question whether it is there."""
 
     operand: "Node"
-    field: str
+    name: str
     tests: bool
+    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,7 @@ class Invocation:
 
     function: str
     arguments: tuple["Node", ...]
+    id: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,8 @@ class Elements:
 
     elements: tuple["Node", ...]
     mapping: bool = False
+    optional: tuple[int, ...] = ()
+    """Places of elements that are left out where they have no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +70,35 @@ class Loop:
 
 Node = Constant | Name | Select | Invocation | Elements | Loop
 
-_TEXTS = (6, 7)
-"""The numbers of constants that are texts or bytes."""
+_CONSTANTS = {1: "null_type", 2: "bool", 3: "int", 4: "uint", 5: "double", 6: "string", 7: "bytes"}
+"""The types of constants by their numbers."""
 
 
 def read(serialised: bytes) -> Node:
-    """The tree in the serialised form of a checked expression."""
-    checked = _parts(_parts(serialised)[2])
-    return _node(checked[4])
+    """The tree in the serialised form of an expression, checked or not."""
+    envelope = _parts(serialised)
+    content = _parts(envelope[2])
+    return _named(_node(content[2])) if envelope[1].endswith(b".ParsedExpr") else _node(content[4])
+
+
+_SPACES = frozenset(("format", "ip", "lists", "optional", "sets", "strings"))
+
+
+def _named(node: Node) -> Node:
+    """A tree in which functions of a name space have their whole names, as in one that was checked."""
+    match node:
+        case Select():
+            return replace(node, operand=_named(node.operand))
+        case Invocation(arguments=(Name(name=space), *others)) if space in _SPACES:
+            return Invocation(f"{space}.{node.function}", tuple(map(_named, others)))
+        case Invocation():
+            return replace(node, arguments=tuple(map(_named, node.arguments)))
+        case Elements():
+            return replace(node, elements=tuple(map(_named, node.elements)))
+        case Loop():
+            parts = map(_named, (node.first, node.condition, node.step, node.last))
+            return Loop(node.variables, _named(node.range), node.result, *parts)
+    return node
 
 
 def mentions(node: Node, name: str) -> bool:
@@ -83,9 +114,9 @@ def selections(node: Node) -> list[str]:
     if not isinstance(node, Select):
         return inside
     if isinstance(node.operand, Name):
-        return [f"{node.operand.name}.{node.field}"]
+        return [f"{node.operand.name}.{node.name}"]
     straight = isinstance(node.operand, Select) and inside
-    return [*inside, f"{inside[-1]}.{node.field}"] if straight else inside
+    return [*inside, f"{inside[-1]}.{node.name}"] if straight else inside
 
 
 def _inner(node: Node) -> tuple[Node, ...]:
@@ -112,32 +143,47 @@ def _all(data: bytes, wanted: int) -> list[bytes]:
     return [as_bytes(value) for number, _, value in entries(data) if number == wanted]
 
 
+def _id(data: bytes) -> int:
+    return next((value for number, _, value in entries(data) if number == 2 and isinstance(value, int)), 0)
+
+
 def _node(data: bytes) -> Node:
     [(number, body)] = _parts(data).items()
     match number:
         case 3:
             return _constant(body)
         case 4:
-            return Name(_parts(body)[1].decode())
+            return Name(_parts(body)[1].decode(), _id(data))
         case 5:
             tests = any(number == 3 and value for number, _, value in entries(body))
-            return Select(_node(_parts(body)[1]), _parts(body)[2].decode(), tests)
+            return Select(_node(_parts(body)[1]), _parts(body)[2].decode(), tests, _id(data))
         case 6:
             arguments = [*_all(body, 1), *_all(body, 3)]
-            return Invocation(_parts(body)[2].decode(), tuple(map(_node, arguments)))
+            return Invocation(_parts(body)[2].decode(), tuple(map(_node, arguments)), _id(data))
         case 7:
-            return Elements(tuple(map(_node, _all(body, 1))))
+            return Elements(tuple(map(_node, _all(body, 1))), optional=tuple(packed(_parts(body).get(2, b""))))
         case 8:
-            pairs = [_parts(entry) for entry in _all(body, 2)]
-            return Elements(tuple(_node(pair[part]) for pair in pairs for part in (3, 4) if part in pair), mapping=True)
+            return _map(_all(body, 2))
     parts = _parts(body)
     variables = tuple(parts[place].decode() for place in (1, 8) if parts.get(place))
     first, condition, step, last = (_node(parts[place]) for place in (4, 5, 6, 7))
     return Loop(variables, _node(parts[2]), parts[3].decode(), first, condition, step, last)
 
 
+def _map(pairs: list[bytes]) -> Elements:
+    elements: list[Node] = []
+    optional: list[int] = []
+    for pair in pairs:
+        parts = _parts(pair)
+        if any(number == 5 and value for number, _, value in entries(pair)):
+            optional.append(len(elements) + 1)
+        elements += [_node(parts[part]) for part in (3, 4) if part in parts]
+    return Elements(tuple(elements), mapping=True, optional=tuple(optional))
+
+
 def _constant(body: bytes) -> Constant:
-    for number, text in _parts(body).items():
-        if number in _TEXTS:
-            return Constant(True, len(text))
-    return Constant(False)
+    [(number, _, value)] = entries(body)
+    kind = _CONSTANTS.get(number, "dyn")
+    if not isinstance(value, bytes) or kind not in ("string", "bytes"):
+        return Constant(False, kind=kind)
+    return Constant(True, len(value), kind, value.decode() if kind == "string" else "")

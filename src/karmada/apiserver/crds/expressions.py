@@ -13,7 +13,10 @@ from karmada.api.field_errors import FieldError, forbidden, invalid, quoted, req
 from karmada.apiserver import cel
 from karmada.apiserver.cel.program import CHARACTERS, OVERHEAD
 from karmada.apiserver.cel.syntax import Loop, Node, mentions
-from karmada.apiserver.crds.names import escaped
+from karmada.apiserver.cel.types import BOOL, DYN
+from karmada.apiserver.crds.declared import declared
+from karmada.apiserver.crds.field_paths import steps
+from karmada.apiserver.crds.seen import as_expressions_see, holds_times, source_of
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.schema.model import COMPILED, MISSING, Schema
 from karmada.apiserver.schema.validation import join
@@ -21,32 +24,32 @@ from karmada.apiserver.schema.validation import join
 JSONObject = dict[str, Any]
 OLD = "oldSelf"
 """The variable with the value before an update."""
+_READING = 256
+"""Programs that are kept of schemas with times."""
 
 
-def cel_type(schema: JSONObject) -> str:
-    """The CEL type of values of a schema, as far as it can be known without declaring every object."""
-    if schema.get("x-kubernetes-int-or-string") or schema.get("nullable"):
-        return "dyn"
-    match schema.get("type"):
-        case "string":
-            return "dyn" if schema.get("format") in ("date", "date-time", "duration", "byte") else "string"
-        case "integer":
-            return "int"
-        case "number":
-            return "double"
-        case "boolean":
-            return "bool"
-        case "array" if isinstance(schema.get("items"), dict):
-            return f"list({cel_type(schema['items'])})"
-    return "dyn"
+def program(expression: str, optional: bool) -> cel.Program:
+    """A compiled rule or message; `optional` for one that takes an optional old value."""
+    return cel.compile(*_bound(expression, optional))
 
 
-def program(expression: str, kind: str, optional: bool) -> cel.Program:
-    """A compiled rule or message on values of a CEL type; `optional` for one that takes an optional old value."""
-    if optional:
-        wrapped = f"cel.bind(oldSelf, _hasOld ? optional.of(_old) : optional.none(), {expression})"
-        return cel.compile(wrapped, {"self": kind, "_old": kind, "_hasOld": "bool"})
-    return cel.compile(expression, {"self": kind, "oldSelf": kind})
+def _bound(expression: str, optional: bool) -> tuple[str, dict[str, str]]:
+    if not optional:
+        return expression, {"self": cel.DYN, "oldSelf": cel.DYN}
+    wrapped = f"cel.bind(oldSelf, _hasOld ? optional.of(_old) : optional.none(), {expression})"
+    return wrapped, {"self": cel.DYN, "_old": cel.DYN, "_hasOld": "bool"}
+
+
+def _program_for(schema: Schema, expression: str, optional: bool) -> cel.Program:
+    """The program that evaluates a rule on values of a schema."""
+    return _reading(schema, expression, optional) if holds_times(schema) else program(expression, optional)
+
+
+@lru_cache(maxsize=_READING)
+def _reading(schema: Schema, expression: str, optional: bool) -> cel.Program:
+    own = declared(source_of(schema), False) or DYN
+    known = {"self": own, "oldSelf": own, "_old": own, "_hasOld": BOOL}
+    return cel.compile_reading(*_bound(expression, optional), known)
 
 
 def written(compiled: cel.Program, optional: bool) -> Node:
@@ -55,13 +58,13 @@ def written(compiled: cel.Program, optional: bool) -> Node:
     return node.last if optional and isinstance(node, Loop) else node
 
 
-@weighed_cache(CHARACTERS, lambda _, expression, kind: len(expression) + OVERHEAD)
-def _compares(expression: str, kind: str) -> bool:
+@weighed_cache(CHARACTERS, lambda _, expression: len(expression) + OVERHEAD)
+def _compares(expression: str) -> bool:
     """Whether a rule asks for the value before."""
     if OLD not in expression:
         return False
     try:
-        return mentions(program(expression, kind, False).syntax(), OLD)
+        return mentions(program(expression, False).syntax(), OLD)
     except cel.CompileError:
         return True
 
@@ -123,35 +126,35 @@ def _by_key(schema: Schema, old: Any) -> dict[Any, Any]:
 
 def _evaluate(schema: Schema, rules: list[JSONObject], value: Any, old: Any, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    self = _escaped(schema, value)
-    kind = _kind_of(schema)
+    self = as_expressions_see(schema, value)
     for rule in rules:
         optional = bool(rule.get("optionalOldSelf"))
         present = old is not MISSING
-        compares = optional or _compares(rule["rule"], kind)
+        compares = optional or _compares(rule["rule"])
         if (compares and not optional and not present) or (not compares and present and value == old):
             continue
-        before = _escaped(schema, old) if present else self
+        before = as_expressions_see(schema, old) if present else self
         bound = {"self": self, "_old": before, "_hasOld": present} if optional else {"self": self, "oldSelf": before}
-        place = join(path, rule["fieldPath"].lstrip(".")) if rule.get("fieldPath") else path
+        place = _place(schema, path, rule.get("fieldPath") or "")
         try:
-            holds = program(rule["rule"], kind, optional).evaluate(bound)
+            holds = _program_for(schema, rule["rule"], optional).evaluate(bound)
         except (cel.CompileError, cel.EvaluationError) as error:
             shown = schema.type or "object"
             errors.append(invalid(path or "<nil>", shown, f"{error} evaluating rule: {_plain_message(rule)}"))
             continue
         if holds is not True:
-            errors.append(_broken(value, rule, place.lstrip(".") or "<nil>", _message(rule, kind, optional, bound)))
+            errors.append(_broken(value, rule, place.lstrip(".") or "<nil>", _message(schema, rule, optional, bound)))
     return errors
 
 
-def _kind_of(schema: Schema) -> str:
-    source: JSONObject = {"type": schema.type, "format": schema.format, "nullable": schema.nullable}
-    source["x-kubernetes-int-or-string"] = schema.int_or_string
-    if schema.items is not None:
-        item: JSONObject = {"type": schema.items.type, "format": schema.items.format, "nullable": schema.items.nullable}
-        source["items"] = item
-    return cel_type(source)
+def _place(schema: Schema | None, path: str, field: str) -> str:
+    """The path of a field that a rule names."""
+    for name in steps(field) or ():
+        if schema is not None and schema.properties is None and schema.additional is not None:
+            path, schema = f"{path}[{name}]", schema.additional
+        else:
+            path, schema = join(path, name), (schema.properties or {}).get(name) if schema is not None else None
+    return path
 
 
 def _plain_message(rule: JSONObject) -> str:
@@ -159,10 +162,10 @@ def _plain_message(rule: JSONObject) -> str:
     return message or rule["rule"].strip()
 
 
-def _message(rule: JSONObject, kind: str, optional: bool, bound: JSONObject) -> str:
+def _message(schema: Schema, rule: JSONObject, optional: bool, bound: JSONObject) -> str:
     if rule.get("messageExpression"):
         try:
-            text = program(rule["messageExpression"], kind, optional).evaluate(bound)
+            text = _program_for(schema, rule["messageExpression"], optional).evaluate(bound)
         except (cel.CompileError, cel.EvaluationError):
             text = ""
         if isinstance(text, str) and text.strip() and "\n" not in text:
@@ -182,34 +185,3 @@ def _broken(value: Any, rule: JSONObject, path: str, message: str) -> FieldError
         case "FieldValueDuplicate":
             return FieldError("FieldValueDuplicate", path, f"Duplicate value{shown}")
     return FieldError("FieldValueInvalid", path, f"Invalid value{shown}: {message}")
-
-
-@lru_cache(maxsize=COMPILED)
-def _renamed(schema: Schema) -> dict[str, str]:
-    """Fields whose names are no identifiers, with the names that expressions use for them."""
-    return {name: new for name in (schema.properties or {}) if (new := escaped(name)) != name}
-
-
-@lru_cache(maxsize=COMPILED)
-def _needs_renaming(schema: Schema) -> bool:
-    if schema.name:
-        return False
-    children = [*(schema.properties or {}).values(), schema.items, schema.additional]
-    return bool(_renamed(schema)) or any(_needs_renaming(child) for child in children if child is not None)
-
-
-def _escaped(schema: Schema, value: Any) -> Any:
-    """The value with fields under the names that expressions use; the same object where nothing is renamed."""
-    if not _needs_renaming(schema):
-        return value
-    if value.__class__ is list and schema.items is not None:
-        return [_escaped(schema.items, item) for item in value]
-    if value.__class__ is not dict:
-        return value
-    names = _renamed(schema)
-    children = schema.properties or {}
-    result = {}
-    for key, item in value.items():
-        child = children.get(key, schema.additional)
-        result[names.get(key, key)] = _escaped(child, item) if child is not None else item
-    return result

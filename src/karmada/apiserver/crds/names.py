@@ -18,3 +18,9 @@ def escaped(name: str) -> str:
     text = name.replace("__", "__underscores__").replace(".", "__dot__").replace("-", "__dash__")
     text = text.replace("/", "__slash__")
     return text if _WORD.fullmatch(text) else name
+
+
+def expressible(name: str) -> str:
+    """The name of a field in expressions; empty where they cannot name it."""
+    text = escaped(name)
+    return text if _WORD.fullmatch(text) else ""

@@ -1,102 +1,128 @@
 """Validation rules of custom kinds when their definition is written: do they compile, and may they cost that much."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from karmada.api.field_errors import FieldError, invalid, not_supported, required
 from karmada.apiserver import cel
-from karmada.apiserver.cel.syntax import mentions
-from karmada.apiserver.crds import inference
+from karmada.apiserver.cel import cost
+from karmada.apiserver.cel.checking import IllTyped, infer
+from karmada.apiserver.cel.syntax import Node, mentions
+from karmada.apiserver.cel.types import BOOL, STRING, Type, optional_of
 from karmada.apiserver.crds.costs import Budget, Place
+from karmada.apiserver.crds.declared import declared
 from karmada.apiserver.crds.dump import dump_rule
-from karmada.apiserver.crds.expressions import OLD, cel_type, program, written
+from karmada.apiserver.crds.expressions import OLD, program, written
+from karmada.apiserver.crds.field_paths import leads_somewhere
 
 JSONObject = dict[str, Any]
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 
 
+class _Findings(NamedTuple):
+    """What is wrong with rules: how they are written, and what they say. The second is looked for without the first."""
+
+    written: list[FieldError]
+    meant: list[FieldError]
+
+
 def validate_rules(schema: JSONObject, path: str) -> list[FieldError]:
     """What is wrong with the rules in a CRD's schema."""
     budget = Budget()
-    errors = _rules(schema, path, Place(schema), "", budget)
-    return errors + budget.together(path)
+    found = _rules(schema, path, Place(schema), "", budget, True)
+    return [*found.written, *found.meant, *budget.together(path)]
 
 
-def _rules(schema: JSONObject, path: str, place: Place, loose: str, budget: Budget) -> list[FieldError]:
+def _rules(schema: JSONObject, path: str, place: Place, loose: str, budget: Budget, root: bool) -> _Findings:
     """Errors at a place and below; `loose` is the path of a list around it whose elements have no old values."""
-    errors: list[FieldError] = []
-    for index, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
-        errors += _rule(schema, rule, f"{path}.x-kubernetes-validations[{index}]", place, loose, budget)
+    found = _Findings([], [])
+    for word, key, child in _children(schema):
+        inside = path if word == "items" and schema.get("x-kubernetes-list-type") != "map" else ""
+        where = f"{path}.{word}[{key}]" if key else f"{path}.{word}"
+        embedded = bool(child.get("x-kubernetes-embedded-resource"))
+        below = _rules(child, where, place.child(word, child, key), loose or inside, budget, embedded)
+        found.written.extend(below.written)
+        found.meant.extend(below.meant)
+    rules = schema.get("x-kubernetes-validations") or ()
+    for index, rule in enumerate(rules):
+        found.written.extend(_written(schema, rule, f"{path}.x-kubernetes-validations[{index}]"))
+    if not rules or found.written:
+        return found
+    own = declared(schema, root)
+    if own is None:
+        text = "Internal error: failed to convert to declType for CEL validation rules"
+        found.meant.append(FieldError("InternalError", f"{path}.x-kubernetes-validations", text))
+        return found
+    for index, rule in enumerate(rules):
+        found.meant.extend(_meant(own, rule, f"{path}.x-kubernetes-validations[{index}]", place, loose, budget))
+    return found
+
+
+def _children(schema: JSONObject) -> Iterator[tuple[str, str, JSONObject]]:
     for name, child in sorted((schema.get("properties") or {}).items()):
-        errors += _rules(child, f"{path}.properties[{name}]", place.child("properties", child, name), loose, budget)
+        yield "properties", name, child
     for word in ("items", "additionalProperties"):
         if isinstance(schema.get(word), dict):
-            inside = path if word == "items" and schema.get("x-kubernetes-list-type") != "map" else ""
-            child = schema[word]
-            errors += _rules(child, f"{path}.{word}", place.child(word, child), loose or inside, budget)
-    return errors
+            yield word, "", schema[word]
 
 
-def _rule(
-    schema: JSONObject, rule: JSONObject, path: str, place: Place, loose: str, budget: Budget
-) -> list[FieldError]:
-    expression = rule.get("rule") or ""
-    if not expression.strip():
-        return [required(f"{path}.rule", "rule is not specified")]
+def _written(schema: JSONObject, rule: JSONObject, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    message = rule.get("message") or ""
-    if message and not message.strip():
+    expression, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
+    if not expression:
+        errors.append(required(f"{path}.rule", "rule is not specified"))
+    elif message and not message.strip():
         errors.append(invalid(f"{path}.message", message, "message must be non-empty if specified"))
     elif "\n" in message.strip():
         errors.append(invalid(f"{path}.message", message, "message must not contain line breaks"))
-    elif "\n" in expression.strip() and not message:
-        return [required(f"{path}.message", "message must be specified if rule contains line breaks")]
+    elif "\n" in expression and not message:
+        errors.append(required(f"{path}.message", "message must be specified if rule contains line breaks"))
+    if rule.get("messageExpression") and not rule["messageExpression"].strip():
+        errors.append(required(f"{path}.messageExpression", "messageExpression must be non-empty if specified"))
     reason = rule.get("reason")
-    if reason and reason not in _REASONS:
+    if reason is not None and reason not in _REASONS:
         errors.append(not_supported(f"{path}.reason", reason, _REASONS))
-    kind, optional = cel_type(schema), bool(rule.get("optionalOldSelf"))
-    try:
-        compiled = program(expression, kind, optional)
-        if compiled.returns not in ("bool", "dyn"):
-            errors.append(invalid(f"{path}.rule", dump_rule(rule), "cel expression must evaluate to a bool"))
-        else:
-            node = written(compiled, optional)
-            if inference.result(node, schema, path.partition(".x-kubernetes")[0].endswith("openAPIV3Schema")) not in (
-                "",
-                "boolean",
-            ):
-                text = "cel expression must evaluate to a bool"
-                return [*errors, invalid(f"{path}.rule", dump_rule(rule), text)]
-            errors += budget.rule(node, place, f"{path}.rule")
-            errors += _old_value(rule, mentions(node, OLD), path, loose)
-    except (cel.CompileError, inference.IllTyped) as error:
-        errors.append(invalid(f"{path}.rule", dump_rule(rule), f"compilation failed: {error}"))
     field = rule.get("fieldPath")
-    if field and not _leads_somewhere(schema, field):
+    if field and not field.strip():
+        errors.append(invalid(f"{path}.fieldPath", field, "fieldPath must be non-empty if specified"))
+    if field and "\n" in field:
+        errors.append(invalid(f"{path}.fieldPath", field, "fieldPath must not contain line breaks"))
+    if field and not leads_somewhere(schema, field):
         errors.append(invalid(f"{path}.fieldPath", field, "must be a valid path"))
-    if rule.get("messageExpression"):
-        try:
-            compiled = program(rule["messageExpression"], kind, optional)
-            if compiled.returns not in ("string", "dyn"):
-                text = "must evaluate to a string"
-                errors.append(invalid(f"{path}.messageExpression", dump_rule(rule), text))
-            else:
-                errors += budget.message(written(compiled, optional), place, f"{path}.messageExpression")
-        except cel.CompileError as error:
-            text = f"messageExpression compilation failed: {error}"
-            errors.append(invalid(f"{path}.messageExpression", dump_rule(rule), text))
     return errors
 
 
-def _leads_somewhere(schema: JSONObject, field: str) -> bool:
-    """Whether a simple path names a declared field; what is written in other ways is believed."""
-    for name in field.removeprefix(".").split("."):
-        if not name.isidentifier() or isinstance(schema.get("additionalProperties"), dict):
-            return True
-        found = (schema.get("properties") or {}).get(name)
-        if found is None:
-            return False
-        schema = found
-    return True
+def _meant(own: Type, rule: JSONObject, path: str, place: Place, loose: str, budget: Budget) -> list[FieldError]:
+    optional = bool(rule.get("optionalOldSelf"))
+    known = {"self": own, OLD: optional_of(own) if optional else own}
+    try:
+        node = _checked(rule["rule"], optional, known, BOOL)
+    except (cel.CompileError, IllTyped) as error:
+        return [invalid(f"{path}.rule", dump_rule(rule), f"compilation failed: {error}")]
+    if node is None:
+        return [invalid(f"{path}.rule", dump_rule(rule), "cel expression must evaluate to a bool")]
+    errors = budget.rule(node, place, f"{path}.rule")
+    errors += _old_value(rule, mentions(node, OLD), path, loose)
+    if not rule.get("messageExpression"):
+        return errors
+    place_of_message = f"{path}.messageExpression"
+    try:
+        message = _checked(rule["messageExpression"], optional, known, STRING)
+    except (cel.CompileError, IllTyped) as error:
+        text = f"messageExpression compilation failed: {error}"
+        return [*errors, invalid(place_of_message, dump_rule(rule), text)]
+    if message is None:
+        text = "messageExpression must evaluate to a string"
+        return [*errors, invalid(place_of_message, dump_rule(rule), text)]
+    return errors + budget.message(message, place, place_of_message)
+
+
+def _checked(expression: str, optional: bool, known: Mapping[str, Type], wanted: Type) -> Node | None:
+    """The tree of an expression, None where it is of another type than wanted."""
+    if cost.binds(expression):
+        raise IllTyped("undeclared reference to 'cel' (in container '')")
+    node = written(program(expression, optional), optional)
+    return node if infer(node, known) == wanted else None
 
 
 def _old_value(rule: JSONObject, used: bool, path: str, loose: str) -> list[FieldError]:
