@@ -19,6 +19,7 @@ async def apply(context: Context, call: Call) -> Answer:
     """Apply the configuration in the body; creates the object when there is none."""
     options = write_options(dict(call.params), "PatchOptions", apply=True)
     config = await offload.run(offload.size_of(call), configuration, context, call)
+    bare = "metadata" not in config
     meta = dict(metadata.ensure(config))  # checks fill it in; the configuration stays as it was sent
     item = context.store.get(call.served.key, call.namespace, call.name)
     if item is not None:
@@ -33,14 +34,30 @@ async def apply(context: Context, call: Call) -> Answer:
         obj = await offload.run(offload.size_of(call), applied, context, call, options, config, None)
         return await create_object(context, call, obj, options, managed=True)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
+
+    def build(current: JSONObject) -> JSONObject:
+        if bare and _owned_metadata(call, options, current):
+            metadata.check_name(call, {})  # What the manager gives up takes the rest of the metadata along.
+        return applied(context, call, options, config, current)
+
     change = Change(
         call,
         options,
-        lambda current: applied(context, call, options, config, current),
+        build,
         part,
         managed=True,
     )
     return await modify(context, change)
+
+
+def _owned_metadata(call: Call, options: WriteOptions, current: JSONObject) -> bool:
+    """Whether the manager applied metadata the last time."""
+    who = (options.field_manager, "Apply", call.served.api_version, call.subresource)
+    return any(
+        "f:metadata" in entry.get("fieldsV1", {})
+        for entry in current["metadata"].get("managedFields") or ()
+        if (entry.get("manager"), entry.get("operation"), entry.get("apiVersion"), entry.get("subresource", "")) == who
+    )
 
 
 def configuration(context: Context, call: Call) -> JSONObject:

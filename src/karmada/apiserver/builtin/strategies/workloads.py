@@ -259,13 +259,11 @@ def _claims_and_history(obj: JSONObject, old: JSONObject | None) -> list[str]:
     return texts
 
 
-_REPLICAS = {"status.replicas": ValueAt("status.replicas", "0")}
 REPLICA_SET = strategy(
     _default_replica_set,
     _validate_replica_set,
     warnings=of_template("spec", "template", named=True),
     generation=True,
-    selectable=_REPLICAS,
     validate_status=statuses.REPLICA_SET,
 )
 REPLICATION_CONTROLLER = strategy(
@@ -273,7 +271,7 @@ REPLICATION_CONTROLLER = strategy(
     _validate_replication_controller,
     warnings=of_template("spec", "template", named=True),
     generation=True,
-    selectable=_REPLICAS,
+    selectable={"status.replicas": ValueAt("status.replicas", "0")},
     validate_status=statuses.REPLICA_SET,
 )
 STATEFUL_SET = strategy(

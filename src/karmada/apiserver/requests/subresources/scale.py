@@ -1,6 +1,7 @@
 """The scale subresource: the replicas of an object as a Scale, for built-in and custom kinds."""
 
 from collections.abc import Callable
+from typing import Any
 
 import orjson
 
@@ -10,13 +11,16 @@ from karmada.apiserver.requests import bodies, metadata, patch, reading
 from karmada.apiserver.requests.apply import applied
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
+from karmada.apiserver.requests.patch_errors import undecodable
 from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import FieldError, JSONObject, ScalePaths
 from karmada.apiserver.served_resource import dig
-from karmada.machinery.httpserver.failure import bad_request
+from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.transport import PatchType
 
 KIND = ("autoscaling", "v1", "Scale")
+API_VERSION = "autoscaling/v1"
+_INT32 = 1 << 31
 _BUILTIN = ScalePaths(".spec.replicas", ".status.replicas", "")
 
 
@@ -34,7 +38,7 @@ async def scale(context: Context, call: Call) -> Answer:
     document = patch.patch_body(call, kind) if kind is not None else _body(call)
 
     def build(current: JSONObject) -> JSONObject:
-        wanted = patch.patched(call, kind, document, scale_of(call, current)) if kind is not None else document
+        wanted = _patched(call, kind, document, scale_of(call, current)) if kind is not None else document
         _check(call, wanted)
         meta = metadata.ensure(wanted)
         for field in ("resourceVersion", "uid"):
@@ -57,12 +61,17 @@ def _change(
 async def _apply(context: Context, call: Call) -> Answer:
     options = write_options(dict(call.params), "PatchOptions", apply=True)
     wanted = _body(call)
-    _check(call, wanted)
+    if wanted.get("apiVersion") != API_VERSION:
+        raise bad_request(f"invalid object type: {wanted.get('apiVersion') or '/'}, Kind=Scale")
+    _check_names(call, wanted)
+    _check_type(wanted)
     replicas = (wanted.get("spec") or {}).get("replicas") or 0
 
     def build(current: JSONObject) -> JSONObject:
         config = scale_config(current, replicas, paths_of(call).spec)
-        return applied(context, call, options, config, current)
+        made = applied(context, call, options, config, current)
+        _check_range(call, replicas)  # A conflict comes first.
+        return made
 
     return _answer(call, orjson.loads(await changed(context, _change(call, options, build, managed=True))))
 
@@ -79,19 +88,52 @@ def _body(call: Call) -> JSONObject:
         version = str(body.get("apiVersion", "v1")).rpartition("/")[2]
         head = f'{body["kind"]} in version "{version}" cannot be handled as a Scale'
         raise bad_request(f"{head}: converting ({version}.{body['kind']}) to (autoscaling.Scale): unknown conversion")
+    if call.verb == "update" and body.get("apiVersion") not in (None, "", API_VERSION):
+        given = body["apiVersion"]
+        head = f'Scale in version "{str(given).rpartition("/")[2]}" cannot be handled as a Scale'
+        raise bad_request(f'{head}: no kind "Scale" is registered for version "{given}"')
     return body
 
 
+def _patched(call: Call, kind: PatchType, document: Any, current: JSONObject) -> JSONObject:
+    """A patched Scale; where it cannot be read any more the patch is to blame."""
+    wanted = patch.patched(call, kind, document, current)
+    try:
+        _check_type(wanted)
+    except Failure as failure:
+        if kind is PatchType.STRATEGIC:
+            raise
+        raise undecodable(failure, orjson.dumps(wanted).decode()) from None
+    made: JSONObject = wanted
+    return made
+
+
+def _check_type(wanted: JSONObject) -> None:
+    replicas = (wanted.get("spec") or {}).get("replicas") or 0
+    given = ""
+    if not isinstance(replicas, int) or isinstance(replicas, bool):
+        given = "string" if isinstance(replicas, str) else "number"
+    elif not -_INT32 <= replicas < _INT32:
+        given = f"number {replicas}"
+    if given:
+        text = f"json: cannot unmarshal {given} into Go struct field ScaleSpec.spec.replicas of type int32"
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {text}')
+
+
 def _check(call: Call, wanted: JSONObject) -> None:
+    _check_names(call, wanted)
+    _check_type(wanted)
+    _check_range(call, (wanted.get("spec") or {}).get("replicas") or 0)
+
+
+def _check_names(call: Call, wanted: JSONObject) -> None:
     meta = metadata.ensure(wanted)
     metadata.check_name(call, meta)
     if meta.get("namespace") and meta["namespace"] != call.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    replicas = (wanted.get("spec") or {}).get("replicas") or 0
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        kind = "string" if isinstance(replicas, str) else "number"
-        text = f"json: cannot unmarshal {kind} into Go struct field ScaleSpec.spec.replicas of type int32"
-        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {text}')
+
+
+def _check_range(call: Call, replicas: int) -> None:
     if replicas < 0 and call.served.type.custom:
         text = f"Invalid value: {replicas}: should be a non-negative integer"
         path = paths_of(call).spec

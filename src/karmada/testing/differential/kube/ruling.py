@@ -164,20 +164,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 def rule_scenario(dice: Random) -> list[Step]:
     """A definition with some rules, objects and changes of them."""
     rules = [_rule(dice) for _ in range(dice.choice((1, 1, 2, 3)))]
-    spec: dict[str, Any] = {"type": "object", "properties": _SPEC, "x-kubernetes-validations": rules}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
-    }
-    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"things.{_GROUP}"},
-        "spec": {"group": _GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
-    }
+    crd = definition(rules)
     collection = f"/apis/{_GROUP}/v1/namespaces/${{ns}}/things"
     steps: list[Step] = [
         {"method": "POST", "path": _CRDS, "body": crd},
@@ -197,6 +184,24 @@ def rule_scenario(dice: Random) -> list[Step]:
             headers = {"Content-Type": _MERGE}
             steps.append({"method": "PATCH", "path": f"{collection}/o", "body": change, "headers": headers})
     return steps
+
+
+def definition(rules: list[dict[str, Any]]) -> dict[str, Any]:
+    """A definition with fields of every type and these rules about them."""
+    spec: dict[str, Any] = {"type": "object", "properties": _SPEC, "x-kubernetes-validations": rules}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+    }
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{_GROUP}"},
+        "spec": {"group": _GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
 
 
 def _rule(dice: Random) -> dict[str, Any]:

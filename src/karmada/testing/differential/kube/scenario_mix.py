@@ -10,11 +10,13 @@ from karmada.testing.differential.kube.deleting import delete_scenario
 from karmada.testing.differential.kube.directives import directive_scenario, table_scenario
 from karmada.testing.differential.kube.editing import edit_scenario
 from karmada.testing.differential.kube.evolving import evolving_scenario
+from karmada.testing.differential.kube.expressing import express_scenario
 from karmada.testing.differential.kube.granting import grant_scenario
 from karmada.testing.differential.kube.limits import limit_scenario
 from karmada.testing.differential.kube.others import access_scenario, custom_scenario, parts_scenario
 from karmada.testing.differential.kube.ruling import rule_scenario
 from karmada.testing.differential.kube.scenarios import Step, object_scenario
+from karmada.testing.differential.kube.selecting import select_scenario
 from karmada.testing.differential.kube.watching import watch_scenario
 
 SCENARIOS: dict[str, tuple[int, Callable[[Random], list[Step]]]] = {
@@ -34,9 +36,11 @@ SCENARIOS: dict[str, tuple[int, Callable[[Random], list[Step]]]] = {
     "browse": (2, browse_scenario),
     "edit": (10, edit_scenario),
     "delete": (7, delete_scenario),
-    "rule": (0, rule_scenario),
+    "rule": (2, rule_scenario),
+    "express": (3, express_scenario),
+    "select": (6, select_scenario),
 }
-"""By name, with weights: objects of built-in kinds mostly. What weighs nothing is run by its name only."""
+"""By name, with weights: objects of built-in kinds mostly."""
 
 
 def any_scenario(dice: Random, only: str = "") -> list[Step]:
