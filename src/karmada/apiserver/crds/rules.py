@@ -98,9 +98,11 @@ def _meant(own: Type, rule: JSONObject, path: str, place: Place, loose: str, bud
     try:
         node = _checked(rule["rule"], optional, known, BOOL)
     except (cel.CompileError, IllTyped) as error:
-        return [invalid(f"{path}.rule", dump_rule(rule), f"compilation failed: {error}")]
+        refused = invalid(f"{path}.rule", dump_rule(rule), f"compilation failed: {error}")
+        return [refused, *_old_value(rule, False, path, loose)]
     if node is None:
-        return [invalid(f"{path}.rule", dump_rule(rule), "cel expression must evaluate to a bool")]
+        refused = invalid(f"{path}.rule", dump_rule(rule), "cel expression must evaluate to a bool")
+        return [refused, *_old_value(rule, False, path, loose)]
     errors = budget.rule(node, place, f"{path}.rule")
     errors += _old_value(rule, mentions(node, OLD), path, loose)
     if not rule.get("messageExpression"):
