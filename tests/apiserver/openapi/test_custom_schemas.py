@@ -52,3 +52,9 @@ def test_embedded_objects_have_what_every_object_has(v2: bool) -> None:
     assert found["closed"]["required"] == ["kind", "apiVersion"]
     assert ("properties" in found["open"]) is not v2
     assert "properties" not in source["properties"]["closed"]
+
+
+def test_fields_that_every_object_has_are_described_by_their_go_names() -> None:
+    found = object_schema(THING, {"type": "object"}, "#/")["properties"]
+    assert found["apiVersion"]["description"].startswith("APIVersion defines ")
+    assert found["metadata"]["description"].startswith("Standard object's metadata")

@@ -16,10 +16,13 @@ def object_schema(type_: ResourceType, source: JSONObject, prefix: str, v2: bool
     """The definition of a custom kind; `prefix` is that of references in the document."""
     ref = {"$ref": f"{prefix}{META}ObjectMeta"}
     common: JSONObject = {
-        "apiVersion": {"description": "Group and version of the API that the object is of.", "type": "string"},
+        "apiVersion": {
+            "description": "APIVersion defines the group and version that the object is written in.",
+            "type": "string",
+        },
         "kind": {"description": "Kind of the object.", "type": "string"},
         "metadata": {
-            "description": "What every object has: name, labels, annotations, owners.",
+            "description": "Standard object's metadata: name, labels, annotations, owners.",
             **(ref if v2 else {"allOf": [ref]}),
         },
     }

@@ -79,8 +79,10 @@ def _collected(one: Difference) -> bool:
 
 
 def _lists(one: Difference) -> bool:
+    """Whether both answers show several objects, or what happened to them."""
     bodies = (one.stock.body, one.own.body)
-    return one.step["method"] == "GET" and all(isinstance(body, dict) and "items" in body for body in bodies)
+    lists = all(isinstance(body, list) or (isinstance(body, dict) and "items" in body) for body in bodies)
+    return one.step["method"] == "GET" and lists
 
 
 def _ending(one: Difference) -> bool:
