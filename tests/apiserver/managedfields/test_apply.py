@@ -82,7 +82,7 @@ def test_a_list_item_without_its_key_is_refused() -> None:
     item = Schema(type="object", properties={"port": Schema(type="integer")})
     ports = Schema(type="array", items=item, list_type="map", list_keys=("port",))
     with pytest.raises(
-        Failure, match='element 0: associative list with keys has an element that omits key field "port"'
+        Failure, match=r'element 0: associative list with keys has an element that omits all key fields \["port"\]'
     ):
         apply(
             None,
@@ -194,3 +194,12 @@ def test_a_number_that_becomes_a_boolean_is_a_change(before: Any, after: Any) ->
 
     result = put_free(put_free(None, before), after)
     assert orjson.dumps(result["spec"]["value"]) == orjson.dumps(after)
+
+
+def test_one_of_several_keys_distinguishes_a_list_item() -> None:
+    item = Schema(type="object", properties={"device": Schema(type="string"), "share": Schema(type="string")})
+    devices = Schema(type="array", items=item, list_type="map", list_keys=("device", "share"))
+    config = {"metadata": {"name": "x"}, "devices": [{"device": "a"}, {"device": "a", "share": "b"}]}
+    made = apply(None, config, Schema(properties={"devices": devices}), "m", False, "v1", "", "t")
+    [entry] = made["metadata"]["managedFields"]
+    assert set(entry["fieldsV1"]["f:devices"]) >= {'k:{"device":"a"}', 'k:{"device":"a","share":"b"}'}

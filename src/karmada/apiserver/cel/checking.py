@@ -30,6 +30,8 @@ _TYPES = frozenset(
 _ANY_ELEMENTS = frozenset(("format",))
 """Functions whose lists may hold values of several types."""
 
+_UNKNOWN = ("math.", "base64.")
+"""Libraries that the engine has and the API server has not."""
 _TAKING = frozenset(("_[_]", "value", "orValue"))
 """Functions that give a part of what they are given."""
 
@@ -93,7 +95,9 @@ class Inference:
             self._format(node, known)
         forms = signatures().get(node.function)
         if forms is None:
-            raise IllTyped(f"undeclared reference to '{node.function}'")
+            if node.function.startswith(_UNKNOWN):
+                raise IllTyped(f"undeclared reference to '{node.function}' (in container '')")
+            return DYN
         results: list[Type] = []
         for form in forms:
             bound: Bound = {}

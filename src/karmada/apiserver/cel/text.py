@@ -6,6 +6,9 @@ from typing import Any
 
 from karmada.apiserver.schema.regexes import compiled
 
+_MOST_NUMBERS = 100_000
+"""In a range: more would cost what no rule may."""
+
 
 def char_at(text: str, index: int) -> str:
     if not 0 <= index <= len(text):
@@ -29,6 +32,20 @@ def last_index_of(text: Any, part: Any) -> int:
     if isinstance(text, str):
         return text.rfind(part)
     return max((index for index, item in enumerate(text) if item == part), default=-1)
+
+
+def last_index_before(text: str, part: str, at: int) -> int:
+    """The last place of a part that begins at a place or before it."""
+    if at < 0 or at >= len(text):
+        raise ValueError(f"index out of range: {at}")
+    return text.rfind(part, 0, at + len(part))
+
+
+def numbers_below(end: int) -> list[int]:
+    """The numbers from 0 on; no more than an object could hold."""
+    if end > _MOST_NUMBERS:
+        raise ValueError("the range is too long")
+    return list(range(end))
 
 
 def lower_ascii(text: str) -> str:

@@ -89,6 +89,22 @@ def is_semver(text: str) -> bool:
     return _holds(semver, text)
 
 
+def lenient_semver(text: str, normalize: bool) -> Tagged:
+    """A version that may begin with a v, have leading zeros, or lack minor and patch when it is to be normalised."""
+    if not normalize:
+        return semver(text)
+    shape = re.fullmatch(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-+].*)?", text)
+    if shape is None:
+        return semver(text)
+    numbers = ".".join(str(int(part or 0)) for part in shape.groups()[:3])
+    return semver(numbers + (shape[4] or ""))
+
+
+def is_lenient_semver(text: str, normalize: bool) -> bool:
+    """Whether a text is such a version."""
+    return _holds(lambda given: lenient_semver(given, normalize), text)
+
+
 def semver_part(index: int, value: Tagged) -> int:
     match = _SEMVER_SHAPE.fullmatch(value[_SEMVER])
     assert match is not None

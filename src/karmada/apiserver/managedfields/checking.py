@@ -143,11 +143,12 @@ def _nameless(item: Any, schema: Schema) -> str:
         return ""
     if not isinstance(item, dict):
         return "associative list with keys may not have non-map elements"
-    for key in schema.list_keys:
-        if item.get(key) is None and elements.key_default(schema, key) is MISSING:
-            omitted = f'an element that omits key field "{key}" (and doesn\'t have default value)'
-            return f"associative list with keys has {omitted}"
-    return ""
+    keys = schema.list_keys
+    if any(item.get(key) is not None or elements.key_default(schema, key) is not MISSING for key in keys):
+        return ""  # A key that is not there distinguishes as well.
+    names = " ".join(f'"{key}"' for key in keys)
+    omitted = f"an element that omits all key fields [{names}] (and doesn't have default values for any key fields)"
+    return f"associative list with keys has {omitted}"
 
 
 def _check_scalar(value: Any, wanted: str, place: _Place, errors: list[_Problem]) -> None:

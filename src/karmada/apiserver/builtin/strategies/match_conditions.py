@@ -7,6 +7,8 @@ from karmada.api.field_errors import FieldError, duplicate, invalid, required
 from karmada.apiserver import cel
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, qualified_name
 from karmada.apiserver.builtin.strategies.policy_variables import OWN, Variables, compiled
+from karmada.apiserver.cel import cost
+from karmada.apiserver.cel.checking import IllTyped, infer
 from karmada.apiserver.cel.syntax import Name, Node, Select
 
 _MOST = 64
@@ -55,7 +57,10 @@ def expression_errors(field: str, expression: str, variables: Variables, *wanted
     expression = expression.strip()
     try:
         program = compiled(expression, variables)
-    except cel.CompileError as error:
+        if cost.binds(expression):
+            raise IllTyped("undeclared reference to 'cel' (in container '')")
+        infer(program.syntax(), {})
+    except (cel.CompileError, IllTyped) as error:
         return [invalid(field, expression, f"compilation failed: {error}")]
     kind = _SPELT.get(program.returns) or program.returns.replace("<", "(").replace(">", ")")
     if not wanted or kind in wanted or (kind == cel.DYN and not _untyped(program.syntax())):
