@@ -204,10 +204,9 @@ def _validate_capacity(obj: JSONObject, old: JSONObject | None) -> Errors:
     if name and len(name) > 253:
         errors += dns_label("storageClassName", name)
     errors += selector("nodeTopology", obj.get("nodeTopology"))
-    for field in ("capacity", "maximumVolumeSize"):
-        amount = obj.get(field)
-        if amount is not None and quantity_of(amount).sign() < 0:
-            errors.append(invalid(field, amount, "must be greater than or equal to 0"))
+    amount = obj.get("capacity")  # How large a volume may be is not judged.
+    if amount is not None and quantity_of(amount).sign() < 0:
+        errors.append(invalid("capacity", amount, "must be greater than or equal to 0"))
     if old is not None:
         errors += immutable("nodeTopology", obj.get("nodeTopology"), old.get("nodeTopology"))
         errors += immutable("storageClassName", name, old.get("storageClassName"))
