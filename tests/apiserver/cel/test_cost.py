@@ -41,3 +41,31 @@ def test_values_cannot_be_doubled_without_end():
         text = f"cel.bind(a{number + 1}, a{number} + a{number}, {text})"
     with pytest.raises(CompileError, match="bindings"):
         compile(f"cel.bind(a0, self, {text}) != ''", {"self": "string"})
+
+
+@pytest.mark.parametrize(
+    ("expression", "maps"),
+    [
+        ("{}", 0),
+        ("{'a': x, \"b{c: d}\": {1: y}, true: z, ?'e': f}", 0),
+        ("{x: 1}", 1),
+        ("{x: 1, y: 2, 'z': 3}", 1),
+        ("{{x: x}: {'a': {x + 'b': [1]}}}", 3),
+        ("{true ? x : y: 1}", 1),
+        ("'a' in {x: x}", 1),
+        ("Object{spec: Object.spec{replicas: x, labels: {'a': y}}}", 0),
+        ("[1, {?x: y}].map(z, {z: z})", 2),
+        ("}}{", 0),
+    ],
+)
+def test_maps_with_computed_keys_are_counted(expression: str, maps: int) -> None:
+    assert cost.computed_maps(expression) == maps
+
+
+def test_maps_that_double_their_type_again_and_again_are_refused() -> None:
+    def chain(length: int) -> str:
+        return "[[1]]" + ".map(x, {x: x})" * length + ".size() == 1"
+
+    assert compile(chain(cost.COMPUTED), {}).returns == "bool"
+    with pytest.raises(CompileError, match="at most 8 maps may have a key that is no literal"):
+        compile(chain(cost.COMPUTED + 1), {})

@@ -79,6 +79,8 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
 
     if cost.bindings(expression) > cost.BINDINGS:
         raise CompileError(f"at most {cost.BINDINGS} bindings may stand inside each other")
+    if cost.computed_maps(expression) > cost.COMPUTED:
+        raise CompileError(f"at most {cost.COMPUTED} maps may have a key that is no literal")
     rewritten, source = _source(expression)
     environment = _environment(variables)
     try:
