@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from karmada.testing.mutants.__main__ import SOURCES, equivalent, own_tests
+from karmada.testing.mutants.__main__ import SOURCES, equivalent, near_first, own_tests
 from karmada.testing.mutants.edits import mutants_of
+from karmada.testing.mutants.forks import Observed
 from karmada.testing.mutants.laboratory import Laboratory
+from karmada.testing.mutants.swapping import Place
 
 MODULE = '''"""A module."""
 
@@ -140,6 +142,34 @@ def test_a_function_whose_assertions_pytest_rewrites_is_changed_too(module: Path
         "True|half: `return size // 2` becomes `return None`",
         "True|half: `size is not None` becomes `size is None`",
     ]
+
+
+def test_a_function_that_no_test_calls_survives_all_that_is_done_to_it(module: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_sizes.py").write_text("import sizes\n\ndef test_names():\n    assert sizes.LIMIT\n")
+    output = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    assert {line for line in output if "True|" in line} == set()
+    assert f"False|{NOTICED[0]}" in output
+
+
+def test_functions_that_the_collection_froze_are_changed_too(module: Path, tmp_path: Path) -> None:
+    frozen = "import gc\n\ndef pytest_collection_finish():\n    gc.collect()\n    gc.freeze()\n"
+    (tmp_path / "conftest.py").write_text(frozen)
+    (tmp_path / "test_sizes.py").write_text(TESTED)
+    output = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    assert {f"True|{change}" for change in NOTICED} <= set(output)
+
+
+def test_a_mutant_that_never_ends_is_killed(module: Path, tmp_path: Path) -> None:
+    module.write_text("def down(size):\n    while size > 0:\n        size -= 1\n    return True\n")
+    (tmp_path / "test_sizes.py").write_text("from sizes import down\n\ndef test_it_ends():\n    assert down(2)\n")
+    output = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    assert "True|down: `size -= 1` left out" in output
+
+
+def test_tests_that_call_a_module_come_first_and_quick_ones_before_slow_ones() -> None:
+    near, far = {Place("/src/sizes.py", 8, "fits")}, {Place("/src/colours.py", 1, "mix")}
+    observed = {"slow": Observed(2, near), "far": Observed(0, far), "quick": Observed(1, near)}
+    assert near_first(observed, "/src/sizes.py") == ["quick", "slow", "far"]
 
 
 def test_tests_that_fail_anyway_are_reported(module: Path, tmp_path: Path) -> None:

@@ -1,29 +1,38 @@
 """Runs tests against mutants in forks of one process that has imported and collected everything once.
 
-The first fork runs all tests without a mutant and remembers which test calls which function; then a mutant meets the
-tests that call what it changes, and then the others of the same files, until one fails.
+The first fork runs all tests without a mutant and remembers which test calls which function and how long it takes; a
+second runs them in order of speed. Then a mutant meets the tests that call what it changes, the quickest first, and
+then the others of the same files, until one fails. As many mutants are tried at once as there are processors.
 """
 
 import contextlib
+import gc
+import itertools
 import os
 import pickle
+import resource
 import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 import pytest
 
 from karmada.testing.mutants.edits import Mutant
-from karmada.testing.mutants.swapping import Place, Swap
+from karmada.testing.mutants.swapping import Functions, Place, Swap
 
 PATIENCE = 5.0
-"""A mutant may take this many times as long as no mutant, and some seconds more: one that never ends is killed."""
-GRACE = 15.0
+"""A test may take this many times as long with a mutant, and some seconds more: one that never ends is killed."""
+BUSY_GRACE, IDLE_GRACE = 3.0, 30.0
+"""Seconds of the processor, and of the clock: a machine with other work must not kill mutants."""
+MEMORY = 6 << 30
+"""Bytes of addresses that a fork may have."""
 Report = Callable[[Mutant, bool | None], None]
 """Called with each mutant and whether it was killed, or None where a fork cannot decide."""
 
@@ -51,6 +60,14 @@ class Calls:
             self.seen.add(Place.of(code))
 
 
+class Observed(NamedTuple):
+    """What a test, or a file of tests, does without any mutant."""
+
+    seconds: float
+    places: set[Place]
+    """The functions that it calls."""
+
+
 class Forking:
     """A plugin of pytest that runs collected tests once per mutant."""
 
@@ -59,68 +76,93 @@ class Forking:
         self._early = early
         self._report = report
         self._calls = Calls(folder)
+        self._seen: list[Observed] = []
         self.passes = False
         """Whether the tests pass without any mutant."""
-        self.files: dict[str, set[Place]] = {}
-        """The test files, and the functions that they call."""
+        self.files: dict[str, Observed] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         sys.settrace(None)
+        gc.unfreeze()  # what is frozen, as a conftest may do after the collection, is not found
+        functions = Functions()
+        gc.freeze()
         plugins = session.config.pluginmanager
         plugins.unregister(plugins.get_plugin("terminalreporter"))  # nobody wants to read of every mutant's tests
         with tempfile.TemporaryDirectory(prefix="karmada-mutants-") as folder:
             record = Path(folder) / "record"
-            self.passes = _fork(lambda: self._observe(session, record))
-            if not self.passes:
+            if not _ended(_fork(lambda: self._observe(session, record))):
                 return True
-            seen: list[tuple[float, set[Place]]] = pickle.loads(record.read_bytes())
-        for item, (_, places) in zip(session.items, seen, strict=True):
-            self.files.setdefault(str(item.path), set()).update(places)
-        for mutant in self._mutants:
-            self._report(mutant, self._kills(session, mutant, seen))
+            self._seen = pickle.loads(record.read_bytes())
+        self.passes = _ended(_fork(lambda: self._run(session, self._by_speed(range(len(session.items))))))
+        if not self.passes:
+            return True
+        for item, (seconds, places) in zip(session.items, self._seen, strict=True):
+            before = self.files.get(str(item.path), Observed(0, set()))
+            self.files[str(item.path)] = Observed(before.seconds + seconds, before.places | places)
+        self._try(session, functions)
         return True
 
-    def _kills(self, session: pytest.Session, mutant: Mutant, seen: list[tuple[float, set[Place]]]) -> bool | None:
-        swap = Swap(mutant)
-        if not swap.is_possible(self._early.seen):
-            return None
-        direct = [number for number, (_, places) in enumerate(seen) if places & swap.places]
-        files = {str(session.items[number].path) for number in direct}
-        others = [number for number, item in enumerate(session.items) if str(item.path) in files]
-        order = list(dict.fromkeys([*direct, *others]))
-        seconds = sum(seen[number][0] for number in order)
+    def _try(self, session: pytest.Session, functions: Functions) -> None:
+        running: dict[int, Mutant] = {}
 
-        def run() -> bool:
-            swap.apply()
-            return _run(session, [session.items[number] for number in order])
+        def await_one() -> None:
+            child, status = os.wait()
+            _clean(child)
+            self._report(running.pop(child), status != 0)
 
-        return not _fork(run, PATIENCE * seconds + GRACE)
+        for mutant in self._mutants:
+            swap = Swap(mutant, functions)
+            if not swap.is_possible(self._early.seen):
+                self._report(mutant, None)
+                continue
+            if len(running) >= (os.cpu_count() or 1):
+                await_one()
+            running[_fork(partial(self._passes, session, swap))] = mutant
+        while running:
+            await_one()
+
+    def _passes(self, session: pytest.Session, swap: Swap) -> bool:
+        swap.apply()
+        direct = [number for number, (_, places) in enumerate(self._seen) if places & swap.places]
+        files = {session.items[number].path for number in direct}
+        others = [number for number, item in enumerate(session.items) if item.path in files]
+        return self._run(session, list(dict.fromkeys(self._by_speed(direct) + self._by_speed(others))))
+
+    def _by_speed(self, numbers: Iterable[int]) -> list[int]:
+        return sorted(numbers, key=lambda number: self._seen[number].seconds)
 
     def _observe(self, session: pytest.Session, record: Path) -> bool:
         """Run all tests and write what each took and called."""
         seen = []
-        for number, item in enumerate(session.items):
-            following = session.items[number + 1] if number + 1 < len(session.items) else None
+        for item, following in _in_turn(session.items):
             self._calls.seen, began = set(), time.monotonic()
             with self._calls.listening():
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            seen.append((time.monotonic() - began, self._calls.seen))
+            seen.append(Observed(time.monotonic() - began, self._calls.seen))
         record.write_bytes(pickle.dumps(seen))
         return not session.testsfailed
 
+    def _run(self, session: pytest.Session, numbers: list[int]) -> bool:
+        """Whether tests pass; the first that fails or takes too long ends it."""
+        seconds = (self._seen[number].seconds for number in numbers)
+        for (item, following), usual in zip(
+            _in_turn([session.items[number] for number in numbers]), seconds, strict=True
+        ):
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE * usual + BUSY_GRACE)
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE * usual + IDLE_GRACE)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.testsfailed:
+                return False
+        return True
 
-def _run(session: pytest.Session, items: list[pytest.Item]) -> bool:
-    """Whether tests pass; the first that fails ends it."""
-    for item, following in zip(items, [*items[1:], None], strict=True):
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        if session.testsfailed:
-            return False
-    return True
+
+def _in_turn(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
+    return itertools.zip_longest(items, items[1:])
 
 
-def _fork(work: Callable[[], bool], limit: float = 0.0) -> bool:
-    """Whether work succeeds in a fork, within some seconds if there is a limit."""
+def _fork(work: Callable[[], bool]) -> int:
+    """Start work in a fork that ends with status 0 if it succeeds; the result is its process."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -130,18 +172,29 @@ def _fork(work: Callable[[], bool], limit: float = 0.0) -> bool:
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_REAL, limit)
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             code = not work()
         finally:
             os._exit(code)
+    return child
+
+
+def _ended(child: int) -> bool:
+    """Whether a fork succeeded."""
     _, status = os.waitpid(child, 0)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # what tests started and did not end
+    _clean(child)
     return status == 0
 
 
-def run(tests: Sequence[str], mutants: Sequence[Mutant], folder: Path, report: Report) -> dict[str, set[Place]]:
-    """Try mutants on tests; the result says which file of tests calls which functions."""
+def _clean(child: int) -> None:
+    """End what the tests of a fork started and did not end."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+
+
+def run(tests: Sequence[str], mutants: Sequence[Mutant], folder: Path, report: Report) -> dict[str, Observed]:
+    """Try mutants on tests; the result is what each file of tests does without any."""
     early = Calls(folder)
     plugin = Forking(mutants, early, report, folder)
     quiet = [
