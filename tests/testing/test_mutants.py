@@ -87,6 +87,14 @@ def test_a_flag_of_a_class_that_the_type_checker_holds_is_equivalent_and_one_tha
     assert "@dataclass(frozen=False, order=True)" in frozen.source()
 
 
+def test_that_two_are_of_one_length_and_that_no_means_none_changes_nothing(module: Path) -> None:
+    module.write_text("def same(a, b):\n    for x, y in zip(a, b, strict=True):\n        return False\n")
+    assert [(mutant.change, mutant.structural) for mutant in mutants_of(module)] == [
+        ("same: `True` becomes `False`", True),
+        ("same: `False` becomes `True`", False),
+    ]
+
+
 def test_what_tests_do_not_notice_survives_and_sources_stay_as_they_are(module: Path, tmp_path: Path) -> None:
     laboratory = Laboratory(module.parent, tmp_path / "copy", sizes_are_right)
     survivors = [mutant.change for mutant in mutants_of(module) if not laboratory.kills(mutant, ())]

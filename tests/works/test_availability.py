@@ -53,6 +53,7 @@ DONE, UNDER_WAY = ("True", "NewReplicaSetAvailable"), ("True", "ReplicaSetUpdate
         (counted(4), [4, 4], TOO_FEW, UNDER_WAY),  # every cluster has all replicas
         (counted(3), [], ENOUGH, UNDER_WAY),
         (counted(0), [0], ENOUGH, DONE),
+        (counted(0), [1], TOO_FEW, UNDER_WAY),
     ],
 )
 def test_the_numbers_of_all_members_are_judged_together(status, replicas, available, progress) -> None:
@@ -80,15 +81,20 @@ def test_nothing_is_reported_before_a_member_reports() -> None:
 
 def test_times_move_only_when_the_condition_does() -> None:
     first = with_conditions(counted(4), deployment(), [4], NOW)
+    assert [one["lastUpdateTime"] for one in first["conditions"]] == [NOW, NOW]
     assert with_conditions(counted(4), deployment(status=first), [4], LATER) == first
     fewer = with_conditions(counted(1), deployment(status=first), [4], LATER)
     assert [one["lastTransitionTime"] for one in fewer["conditions"]] == [LATER, NOW]
 
 
 def test_conditions_of_an_interpreter_are_left_alone() -> None:
-    own = [{"type": "Available", "status": "True", "reason": "MembersReport"}]
+    own = [
+        {"type": "Available", "status": "True", "reason": "MembersReport"},
+        {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
+    ]
     status = {**counted(1), "conditions": own}
-    assert with_conditions(status, deployment(), [4], NOW) == status
+    for given in (status, {**status, "conditions": own[:1]}):
+        assert with_conditions(given, deployment(), [4], NOW) == given
     template = deployment(status=status)
     assert without_ours(template) is template
 
@@ -103,3 +109,14 @@ def test_an_interpreter_sees_none_of_ours() -> None:
 def test_only_deployments_are_judged() -> None:
     assert is_judged(deployment())
     assert not is_judged({"apiVersion": "apps/v1", "kind": "StatefulSet"})
+
+
+def test_a_deployment_that_names_no_replicas_wants_one() -> None:
+    template = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "new"}}
+    found = with_conditions({"updatedReplicas": 1, "availableReplicas": 1}, template, [], NOW)
+    assert reported(found) == {"Available": ENOUGH, "Progressing": DONE}
+
+
+def test_a_rollout_without_surge_may_miss_one_and_no_more() -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%", "maxSurge": "0%"}}
+    assert reported(with_conditions(counted(2), deployment(**strategy), [4], NOW))["Available"] == TOO_FEW

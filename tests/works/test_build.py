@@ -45,6 +45,7 @@ from karmada.works.build import (
     manifest_of,
     targets,
 )
+from karmada.works.owner import WorkOfAnother
 
 CLUSTER = Cluster(metadata=ObjectMeta(name="m1"), spec=ClusterSpec(sync_mode="Push"))
 DIVIDED = Placement(replica_scheduling=ReplicaSchedulingStrategy(replica_scheduling_type="Divided"))
@@ -381,3 +382,17 @@ def test_the_object_of_a_work_with_an_id_carries_it() -> None:
 def test_a_work_that_is_being_deleted_is_not_written() -> None:
     with pytest.raises(WorkTerminating, match=r"work karmada-es-m1/web-\w+ is being deleted"):
         draft(spec_of()).merged(existing(deletion_timestamp="2026-01-01T00:00:00Z"))
+
+
+def test_a_work_of_another_binding_is_not_written() -> None:
+    theirs = existing(annotations={annotations.RESOURCE_BINDING_NAMESPACE: "x", annotations.RESOURCE_BINDING_NAME: "y"})
+    with pytest.raises(WorkOfAnother, match="belongs to ResourceBinding x/y"):
+        draft(spec_of()).merged(theirs)
+
+
+def test_the_state_of_a_failed_copy_cannot_forge_the_marks_of_management() -> None:
+    state = STATE | {labels.WORK_PERMANENT_ID: "forged"}
+    tasks = (task(purge_mode="Directly", preserved_label_state=state),)
+    found = manifest_of(built(spec_of(graceful_eviction_tasks=tasks)))["metadata"]["labels"]
+    assert found.items() >= STATE.items()
+    assert labels.WORK_PERMANENT_ID not in found

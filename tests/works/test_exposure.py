@@ -5,21 +5,25 @@ import pytest
 from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterStatus
 from karmada.api.meta import Condition, ObjectMeta
 from karmada.api.networking.v1alpha1 import ClusterSelector, MultiClusterService, MultiClusterServiceSpec
-from karmada.works.exposure import dispatch, lacks_slices, standing
+from karmada.works.exposure import can_consume, dispatch, lacks_slices, standing
 
 SINCE = "2026-01-01T00:00:00Z"
 THEN = 1767225600.0
-SLICES = APIEnablement(
-    group_version="discovery.k8s.io/v1", resources=(APIResource(name="endpointslices", kind="EndpointSlice"),)
-)
 
 
-def condition(type_, status):
-    return Condition(type=type_, status=status, reason="Test", last_transition_time=SINCE)
+def enabled(version="discovery.k8s.io/v1", kind="EndpointSlice"):
+    return APIEnablement(group_version=version, resources=(APIResource(name=f"{kind.lower()}s", kind=kind),))
 
 
-def cluster(name="a", ready="True", leaving=False, actions=(), serves=(SLICES,), complete="True"):
-    conditions = (condition("Ready", ready), condition("CompleteAPIEnablements", complete))
+SLICES = enabled()
+
+
+def condition(type_, status, since=SINCE):
+    return Condition(type=type_, status=status, reason="Test", last_transition_time=since)
+
+
+def cluster(name="a", ready="True", leaving=False, actions=(), serves=(SLICES,), complete="True", since=SINCE):
+    conditions = (condition("Ready", ready, since), condition("CompleteAPIEnablements", complete))
     status = ClusterStatus(conditions=conditions, remedy_actions=actions, api_enablements=serves)
     return Cluster(metadata=ObjectMeta(name=name, deletion_timestamp=SINCE if leaving else None), status=status)
 
@@ -108,3 +112,24 @@ def test_a_cluster_lacks_slices_only_when_all_that_it_serves_is_known():
     assert lacks_slices(cluster(serves=()))
     assert not lacks_slices(cluster(serves=(), complete="False"))
     assert not lacks_slices(cluster())
+    for other in (enabled("discovery.k8s.io/v1beta1"), enabled(kind="Other")):
+        assert lacks_slices(cluster(serves=(other,)))
+
+
+@pytest.mark.parametrize(
+    ("found", "answer"),
+    [
+        (cluster(), True),
+        (cluster(ready="False"), False),
+        (cluster(leaving=True), False),
+        (cluster(serves=()), False),
+        (None, False),
+    ],
+    ids=["ready", "not-ready", "leaving", "without-slices", "gone"],
+)
+def test_a_cluster_takes_endpoints_of_others_when_it_is_ready_and_knows_slices(found, answer):
+    assert can_consume(found) is answer
+
+
+def test_a_cluster_whose_time_of_failure_cannot_be_read_is_tolerated_from_now_on():
+    assert standing(cluster(ready="False", since="yesterday"), THEN, 30).changes_in == 30

@@ -128,6 +128,7 @@ def test_several_clusters_share_one_budget():
 
 def test_replicas_that_an_override_sets_go_all_at_once_or_stay():
     assert planned(spec({"b": 4}, 1), work("a", 4, 4), overridden={"a": 4})[1] == {"b": 4}
+    assert planned(spec({"b": 4}, 0), work("a", 4, 4), work("b", 4, 4), overridden={"a": 4})[0] == ["a"]
 
 
 def test_a_budget_holds_against_a_direct_purge():
@@ -137,8 +138,8 @@ def test_a_budget_holds_against_a_direct_purge():
 
 
 def test_failback_alone_replaces_before_it_removes():
-    deleted, _, waiting = planned(spec({"b": 4}, failback=FailbackBehavior()), work("a", 4, 4))
-    assert deleted == []
+    deleted, written, waiting = planned(spec({"b": 4}, failback=FailbackBehavior()), work("a", 4, 4))
+    assert (deleted, written) == ([], {"b": 4})
     assert "failover.failback" in waiting.message
 
 
@@ -147,9 +148,14 @@ def test_failback_alone_obeys_a_direct_purge():
     assert planned(spec({"b": 4}, None, (task,), failback=FailbackBehavior()), work("a", 4, 4))[0] == ["a"]
 
 
-@pytest.mark.parametrize(("limit", "wanted", "count"), [(2, 10, 2), ("25%", 10, 2), ("100%", 3, 3), ("x", 3, 0)])
-def test_shares_are_rounded_down(limit, wanted, count):
+@pytest.mark.parametrize(("limit", "wanted", "count"), [(2, 10, 2), ("25%", 10, 2), ("100%", 3, 3), ("150%", 100, 100)])
+def test_shares_are_rounded_down_and_never_more_than_all(limit, wanted, count):
     assert unavailable_of(limit, wanted) == count
+
+
+@pytest.mark.parametrize("limit", [-1, "x", "x%", "25", "-5%", ""])
+def test_a_limit_that_makes_no_sense_allows_nothing(limit):
+    assert unavailable_of(limit, 10) == 0
 
 
 def test_a_fence_stops_the_old_copy_and_starts_none():
@@ -178,6 +184,23 @@ def test_a_fence_falls_after_its_timeout():
 def test_what_runs_behind_a_fence_is_written_and_does_not_grow():
     deleted, written, _ = planned(spec({"b": 5}, fencing=Fencing()), work("a", 3, 3), work("b", 2, 2))
     assert (deleted, written) == (["a"], {"b": 2})
+
+
+def test_a_fence_holds_nothing_that_has_what_it_shall_have():
+    found = planned(spec({"b": 2}, fencing=Fencing()), work("a", 3, 3), work("b", 2, 2))
+    assert found == (["a"], {"b": 2}, None)
+
+
+def test_a_copy_that_loses_nothing_leaves_the_budget_to_the_others():
+    works = [work(name, 2, 2) for name in "abc"]
+    assert planned(spec({"a": 2, "c": 2}, 0), *works) == (["b"], {"a": 2, "c": 2}, None)
+
+
+def test_a_copy_whose_manifest_names_no_replicas_stays_as_it_is_or_goes():
+    deleted, written, waiting = planned(spec({"b": 1}, 0), work("a", None, 1))
+    assert (deleted, written) == ([], {"b": 1})
+    assert waiting is not None
+    assert planned(spec({"b": 1}, 0), work("a", None, 1), work("b", 1, 1))[0] == ["a"]
 
 
 def test_a_fence_keeps_the_copy_while_there_is_nowhere_to_go():

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from karmada.works.member import NotOurs, is_unchanged, merge_observed, of_another_work, released, require_ours
+from karmada.works.member import (
+    NotOurs,
+    is_owned,
+    is_unchanged,
+    merge_observed,
+    of_another_work,
+    released,
+    require_ours,
+)
 
 MANAGED = {"karmada.io/managed": "true"}
 
@@ -69,6 +77,50 @@ def test_an_object_of_the_member_is_refused_by_name() -> None:
     overwrite = config_map(annotations={"work.karmada.io/conflict-resolution": "overwrite"})
     require_ours(overwrite, config_map(), "m1")
     require_ours(config_map(), config_map(labels=MANAGED), "m1")
+
+
+ID = "work.karmada.io/permanent-id"
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "owned"),
+    [
+        ({}, MANAGED, True),
+        ({}, {"karmada.io/managed": "false"}, False),
+        ({ID: "w"}, {ID: "w"}, True),
+        ({ID: "w"}, {ID: "another"}, False),
+        ({}, {}, False),
+        ({ID: ""}, {ID: ""}, False),
+        (MANAGED | {ID: "w"}, {ID: "w"}, False),
+    ],
+    ids=["managed", "said not to be", "by hand", "of another by hand", "bare", "empty ids", "lost its mark"],
+)
+def test_an_object_is_karmadas_when_it_says_so_or_belongs_to_a_work_written_by_hand(
+    mine: dict[str, str], theirs: dict[str, str], owned: bool
+) -> None:
+    assert is_owned(config_map(labels=mine), config_map(labels=theirs)) is owned
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_labels_and_annotations_of_either_side_alone_are_kept(field: str) -> None:
+    for mine, theirs in (({"a": "1"}, {}), ({}, {"a": "1"})):
+        desired = config_map(**{field: mine})
+        merge_observed(desired, config_map(**{field: theirs}))
+        assert desired["metadata"][field] == {"a": "1"}
+    desired = config_map()
+    merge_observed(desired, config_map())
+    assert field not in desired["metadata"]
+
+
+def test_annotations_of_the_member_stay_and_those_we_once_set_go() -> None:
+    managed = {"resourcetemplate.karmada.io/managed-annotations": "ours,gone"}
+    desired = config_map(annotations={"ours": "2"})
+    merge_observed(desired, config_map(annotations={"ours": "1", "gone": "1", "theirs": "1"} | managed))
+    assert desired["metadata"]["annotations"] == {"ours": "2", "theirs": "1"} | managed
+
+
+def test_a_status_in_the_manifest_is_not_sent() -> None:
+    assert is_unchanged(config_map() | {"status": {"phase": "Old"}}, config_map())
 
 
 def test_a_released_object_keeps_what_is_its_own() -> None:

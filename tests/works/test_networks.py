@@ -3,8 +3,9 @@
 import pytest
 
 from karmada.api import annotations
-from karmada.api.meta import ConditionStatus
-from karmada.works.networks import LARGEST, Network, Reason, parse, reach, summary
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import ConditionStatus, ObjectMeta
+from karmada.works.networks import LARGEST, Network, Reason, declared, parse, reach, summary
 
 
 def networks(**fields: tuple[str, str]) -> dict[str, Network | None]:
@@ -111,9 +112,60 @@ def test_the_worst_pair_of_a_service_decides_and_the_others_are_counted() -> Non
     assert found.status is ConditionStatus.UNKNOWN
 
 
+@pytest.mark.parametrize(("edges", "more"), [(5, ""), (6, "; and 1 more")])
+def test_five_pairs_are_named_and_the_rest_is_counted(edges: int, more: str) -> None:
+    known = networks(hub=("backbone", ""), **{f"edge{number}": (f"edge{number}", "") for number in range(edges)})
+
+    found = summary([name for name in known if name != "hub"], ["hub"], known)
+
+    assert found is not None
+    assert found.message.count("no route") == 5
+    assert found.message.endswith("use the gateway" + more)
+
+
+def test_a_service_all_of_whose_clusters_have_routes_is_reachable() -> None:
+    found = summary(["one"], ["other"], networks(one=FLAT[0], other=FLAT[1]))
+
+    assert found is not None
+    assert (found.consumer, found.provider, found.status) == ("one", "other", ConditionStatus.TRUE)
+    assert found.message == "pods of every consumer have a route to pods of every provider"
+
+
+def test_a_cluster_declares_its_network_by_annotations() -> None:
+    noted = {annotations.NETWORKS: "backbone, edge", annotations.POD_CIDRS: "10.1.2.3/16"}
+    found = declared(Cluster(metadata=ObjectMeta(name="one", annotations=noted)))
+
+    assert found is not None
+    assert found.names == {"backbone", "edge"}
+    assert [str(each) for each in found.ranges] == ["10.1.0.0/16"], "the host's part of an address is left out"
+    assert declared(Cluster(metadata=ObjectMeta(name="two"))) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "held"), [("10.1.9.9", True), ("10.2.0.1", False), ("fd00::1", True), ("pod-1", False)]
+)
+def test_an_address_is_of_the_pods_in_whose_range_it_is(address: str, held: bool) -> None:
+    network = parse("", "10.1.0.0/16,fd00::/48")
+
+    assert network is not None
+    assert network.holds(address) is held
+
+
+def test_sixteen_networks_and_ranges_may_be_declared() -> None:
+    found = parse(
+        ",".join(f"n{number}" for number in range(16)), ",".join(f"10.{number}.0.0/16" for number in range(16))
+    )
+
+    assert found is not None
+    assert (found.problem, len(found.names), len(found.ranges)) == ("", 16, 16)
+    assert LARGEST == 16
+
+
 @pytest.mark.parametrize(
     ("expected", "problem"),
     [
+        (("Z" * 70, ""), f"'{'Z' * 63}':"),
+        (("", "z" * 70), f"'{'z' * 63}' is no CIDR"),
         (("Backbone", ""), "'Backbone'"),
         ((",".join(f"n{number}" for number in range(LARGEST + 1)), ""), f"more than {LARGEST}"),
         (("", "10.2.0.0/16," * LARGEST + "10.0.0.0/8"), f"more than {LARGEST}"),

@@ -8,7 +8,7 @@ import pytest
 
 from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
-from karmada.works.owner import WorkOfAnother, require_own
+from karmada.works.owner import WorkOfAnother, made_for, require_own
 
 ID = "resourcebinding.karmada.io/permanent-id"
 
@@ -68,3 +68,14 @@ def test_a_work_of_the_same_binding_or_of_nobody_and_for_the_same_object_is_writ
 def test_a_work_of_another_stays_its(existing: Work, mine: ObjectMeta, why: str) -> None:
     with pytest.raises(WorkOfAnother, match=why):
         require_own(existing, mine, manifest())
+
+
+def test_a_kind_of_the_same_name_in_another_group_is_another_object() -> None:
+    with pytest.raises(WorkOfAnother, match="holds ConfigMap a/c"):
+        require_own(work(manifest(api_version="x.io/v1")), metadata(), manifest(api_version="y.io/v1"))
+    require_own(work(manifest(api_version="x.io/v1")), metadata(), manifest(api_version="x.io/v2"))
+
+
+def test_a_work_that_cannot_be_read_was_made_for_nobody() -> None:
+    assert made_for(b"{") == []
+    assert [str(one) for one in made_for(msgspec.json.encode(work(manifest(), "a/b")))] == ["ResourceBinding a/b"]

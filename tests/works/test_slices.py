@@ -12,6 +12,7 @@ from karmada.works.slices import (
     MemberKey,
     clusters_of,
     collected_slice,
+    collected_work,
     dispatched,
     dispatched_from,
     dispatched_work,
@@ -87,7 +88,9 @@ def test_a_dispatched_slice_leads_back_to_the_one_it_was_made_from():
 def test_slices_with_names_of_their_own_choice_do_not_share_works():
     assert dispatched_work(SLICE, "a") != dispatched_work(SLICE, "b")
     generated = {**SLICE, "metadata": {**SLICE["metadata"], "generateName": "web-"}}
-    assert dispatched_work(generated, "a") == dispatched_work(generated, "b")
+    collected = collected_work(MemberKey("a", "shop", "web-1"))
+    assert collected.startswith("web-1-")
+    assert dispatched_work(generated, "a") == dispatched_work(generated, "b") == collected
 
 
 def test_a_slice_stays_collected_until_its_last_use_ends():
@@ -112,3 +115,52 @@ def test_a_service_name_that_cannot_be_is_none(name):
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"metadata":7}', b'{"metadata":{"labels":[]}}', b"[" * 5000])
 def test_a_slice_that_cannot_be_read_was_brought_by_no_work(body):
     assert dispatching_work(body, "a") == ""
+
+
+def test_a_slice_names_the_service_that_it_is_of():
+    assert service_of({"metadata": {"labels": {"kubernetes.io/service-name": "web"}}}) == "web"
+    assert [service_of(tree) for tree in ({}, {"metadata": None}, {"metadata": {"labels": None}})] == ["", "", ""]
+
+
+def test_a_collected_slice_is_that_of_the_member_in_whose_space_its_work_lies():
+    found = collected_slice(work())
+    assert found == MemberKey("a", "shop", "web-1")
+    assert str(found) == "a/shop/web-1"
+    assert collected_slice(work(space="default")) is None
+
+
+def brought(name="a-web-1", labels=None, annotations=None):
+    """A slice in member b as it is dispatched from member a."""
+    marks = {
+        "karmada.io/managed": "true",
+        "endpointslice.kubernetes.io/managed-by": "endpointslice-dispatch-controller.karmada.io",
+        "work.karmada.io/permanent-id": "w-1",
+    }
+    noted = {
+        "work.karmada.io/namespace": "karmada-es-b",
+        "work.karmada.io/name": "the-work",
+        "endpointslice.karmada.io/provision-cluster": "a",
+    }
+    metadata = {"name": name, "labels": marks | (labels or {}), "annotations": noted | (annotations or {})}
+    return orjson.dumps({"metadata": metadata})
+
+
+def test_a_dispatched_slice_names_the_work_that_brought_it():
+    assert dispatching_work(brought(), "b") == "the-work"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        brought(name="web-1"),
+        brought(labels={"karmada.io/managed": "false"}),
+        brought(labels={"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}),
+        brought(labels={"work.karmada.io/permanent-id": ""}),
+        brought(annotations={"work.karmada.io/namespace": "karmada-es-c"}),
+        brought(annotations={"endpointslice.karmada.io/provision-cluster": ""}),
+        orjson.dumps({"metadata": {"name": "a-web-1", "labels": None, "annotations": None}}),
+    ],
+    ids=["name", "managed", "controller", "id", "cluster", "provider", "bare"],
+)
+def test_a_slice_that_lacks_one_mark_was_brought_by_no_work(body):
+    assert dispatching_work(body, "b") == ""

@@ -108,10 +108,11 @@ def _budgeted(spec: ResourceBindingSpec, works: list[Work], unwanted: list[Work]
 
 def _shrunk(copy: Copy, floor: int, spare: int, fixed: bool) -> int:
     """How many replicas a copy keeps when so many ready ones can be spared; those that are not ready go first."""
-    there = copy.at_stake if copy.replicas is None else copy.replicas
-    if there <= floor or copy.at_stake - floor <= spare:
+    if copy.at_stake - floor <= spare:
         return floor
-    return there if fixed or copy.replicas is None else max(floor, copy.at_stake - spare)
+    if copy.replicas is None:
+        return copy.at_stake
+    return copy.replicas if fixed else copy.at_stake - spare
 
 
 def _over_budget(held: list[str], allowed: int, wanted: int, own: bool) -> Waiting | None:

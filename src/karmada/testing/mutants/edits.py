@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 STRUCTURAL = frozenset({"frozen", "slots", "kw_only", "repr", "gc", "weakref"})
 """Flags of a class that change no result: who writes to a frozen object, or passes its fields in order, is refused by
-the type checker, which `make types` runs; the others are about memory and about what a debugger shows."""
+the type checker, which `make types` runs; the others are about memory and about what a debugger shows. So does
+`strict=True` of a `zip`: it says that both are of one length."""
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -115,7 +116,11 @@ def _inside(node: ast.AST, owner: str) -> Iterator[_Edit]:
                 continue
             if isinstance(field, list) and _may_be_left_out(part):
                 yield _Edit(_place(part), owner, part, field, index, ast.Pass())
-            yield from _of_flags(part, owner) if flags else _inside(part, owner)
+            if flags:
+                yield from _of_flags(part, owner)
+            else:
+                says_lengths = isinstance(part, ast.keyword) and _is_zip(node) and part.arg == "strict"
+                yield from (replace(edit, structural=True) if says_lengths else edit for edit in _inside(part, owner))
 
 
 def _of_flags(node: ast.AST, owner: str) -> Iterator[_Edit]:
@@ -143,7 +148,7 @@ def _of(node: ast.AST, owner: str) -> Iterator[_Edit]:
             yield edit(node, "value", not value)
         case ast.Constant(value=int(value)):
             yield edit(node, "value", value + 1)
-        case ast.Return(value=value) if value is not None and not _is_none(value):
+        case ast.Return(value=value) if value is not None and not _is_no(value):
             yield edit(node, "value", ast.Constant(None))
 
 
@@ -157,5 +162,10 @@ def _place(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_zip(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
+
+
+def _is_no(node: ast.expr) -> bool:
+    """Whether it means the same as None to whoever asks for a truth: that it is not the opposite is another mutant."""
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
