@@ -35,6 +35,7 @@ def image(text: Any, path: str = "", **overrider: str) -> str:
         ("Registry", "remove", "", "team/app:v1"),
         ("Repository", "add", "/x", "registry.local:5000/team/app/x:v1"),
         ("Repository", "replace", "app", "registry.local:5000/app:v1"),
+        ("Repository", "remove", "", "registry.local:5000/:v1"),
         ("Tag", "add", "-rc", "registry.local:5000/team/app:v1-rc"),
         ("Tag", "replace", "v2", "registry.local:5000/team/app:v2"),
         ("Tag", "remove", "", "registry.local:5000/team/app"),

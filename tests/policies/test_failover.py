@@ -382,6 +382,7 @@ def test_a_storm_is_a_larger_share_than_the_threshold() -> None:
     fleet = fleet_of([True, False, None, False, True])
 
     assert fleet == Fleet(4, 2)
+    assert fleet_of([True, False, True]) == Fleet(3, 1)
     assert fleet.is_storm(0.49)
     assert not fleet.is_storm(0.5)
     assert not Fleet(4, 4).is_storm(1)

@@ -108,3 +108,19 @@ def test_a_migration_policy_is_application_failover_with_dependencies(purge: str
 )
 def test_what_is_said_twice_and_differently_is_named_by_its_field(given: PropagationSpec, fields: list[str]) -> None:
     assert [error.field for error in contradictions(given)] == fields
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "groups"),
+    [
+        ({}, "cluster", 1),
+        ({"minGroups": 3}, "cluster", 3),
+        ({"spreadByField": "zone", "minGroups": 2}, "zone", 2),
+        ({"spreadByLabel": "rack"}, "", 1),
+    ],
+)
+def test_a_spread_without_a_field_is_over_clusters_and_over_one_at_least(
+    given: dict[str, Any], field: str, groups: int
+) -> None:
+    [made] = canonical(spec(placement={"spreadConstraints": [given]})).placement.spread_constraints
+    assert (made.spread_by_field, made.min_groups) == (field, groups)

@@ -143,3 +143,15 @@ def test_what_is_as_old_as_the_longest_window_is_forgotten() -> None:
     assert scaled(memory, 5, 7, NOW, 60.0) == Memory(memory.recommendations, (Timed(NOW, 2),), ())
     assert scaled(memory, 7, 5, NOW, 60.0) == Memory(memory.recommendations, (), (Timed(NOW, 2),))
     assert scaled(memory, 7, 7, NOW, 61.0) == memory
+
+
+@pytest.mark.parametrize(("current", "low", "high"), [(1, 2, 9), (9, 1, 5)])
+def test_with_a_behaviour_a_count_that_stays_is_not_held_against_the_bounds(current: int, low: int, high: int) -> None:
+    found = allowed(current, current, bounds(rules(), rules(), low, high), NOTHING, NOW)
+    assert (found.replicas, found.limited.reason) == (current, "DesiredWithinRange")
+
+
+def test_growth_without_a_window_looks_at_no_earlier_recommendation() -> None:
+    memory = Memory((Timed(NOW - 0.5, 2),))
+    up = rules(("Pods", 10, 60), window=None)
+    assert allowed(2, 5, bounds(up, rules()), memory, NOW).replicas == 5

@@ -150,3 +150,17 @@ def test_which_pods_say_something_about_their_cpu(expected: dict[str, Any], kind
 def test_pods_without_a_metric_are_missing_and_warming_up_matters_for_cpu_only() -> None:
     assert group([pod("p9")], used(5), "cpu", TIMING).missing == {"p9"}
     assert group([pod("p0", ready=None)], used(5), "memory", TIMING).ready == {"p0"}
+
+
+def test_ready_pods_decide_though_they_are_fewer_than_the_replicas_that_were_asked_for() -> None:
+    assert by_average(5, 100, pods(2), used(150, 150)) == 3
+
+
+def test_utilization_is_in_whole_percent() -> None:
+    assert proposals.by_utilization(Scale(1), 50, "cpu", "", pods(1), used(100), TIMING).utilization == 100
+
+
+def test_a_pod_without_a_metric_is_assumed_to_use_all_that_it_asks_for_before_a_scale_down() -> None:
+    them = pods(2, requests={"app": {"cpu": "1000m"}})
+    found = proposals.by_utilization(Scale(4, 0.5), 79, "cpu", "", them, used(190), TIMING)
+    assert found.replicas == 3

@@ -19,12 +19,22 @@ def rooms(here: dict[str, int | None], elsewhere: dict[str, int | None]) -> list
         (9, {"m1": 5}, {}),
         (9, {"m1": 3, "m2": 2}, {"m3": 0}),
         (4, {"m1": 0}, {}),
+        (5, {"m1": 1}, {}),
         (2, {"m1": 0}, {}),
         (9, {}, {}),
         (9, {"m1": None}, {}),
         (99, {"m1": 0, "m2": None}, {}),
     ],
-    ids=["enough", "together", "no growth", "fewer", "nothing known", "unknown room", "one of unknown room"],
+    ids=[
+        "enough",
+        "together",
+        "no growth",
+        "exactly one",
+        "fewer",
+        "nothing known",
+        "unknown room",
+        "one of unknown room",
+    ],
 )
 def test_what_fits_where_the_workload_runs_is_asked_for_without_a_word(
     wanted: int, here: dict[str, int | None], elsewhere: dict[str, int | None]
@@ -70,3 +80,15 @@ def test_what_was_added_lately_takes_room_that_clusters_still_report() -> None:
     assert fit(4, 7, rooms({"m1": 5}, {}), uncounted=2) == Fit(7)
     assert fit(4, 8, rooms({"m1": 5}, {}), uncounted=2).replicas == 7
     assert fit(4, 8, rooms({"m1": 5}, {}), uncounted=9).replicas == 4
+
+
+def test_one_more_is_not_asked_for_when_there_is_no_room_and_no_more_is_no_matter_of_room() -> None:
+    full = rooms({"m1": 0}, {})
+    assert fit(4, 5, full).replicas == 4
+    assert fit(4, 4, full, uncounted=2) == Fit(4)
+
+
+def test_a_cluster_with_room_for_one_is_named() -> None:
+    found = fit(4, 5, rooms({"m1": 0}, {"m2": 1, "m3": 0}))
+    assert found.condition is not None
+    assert found.condition.message.endswith("; m2 can take the rest of 1 more")

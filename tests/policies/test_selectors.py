@@ -6,10 +6,10 @@ import pytest
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import from_tree
-from karmada.api.policy.v1alpha1 import ClusterAffinity
+from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
 from karmada.api.work.v1alpha2 import NodeClaim
 from karmada.estimator.claims import admits
-from karmada.policies.cluster_affinity import cluster_matches
+from karmada.policies.cluster_affinity import cluster_matches, placement_matches
 
 CLUSTER = from_tree({"metadata": {"name": "m"}, "spec": {"provider": "aws", "zones": ["a", "b"]}}, Cluster)
 
@@ -54,3 +54,29 @@ def test_fields_of_a_cluster_are_tested_like_labels_and_zones_as_a_set(
 def test_terms_of_a_node_affinity(term: dict[str, Any], expected: bool) -> None:
     claim = from_tree({"hardNodeAffinity": {"nodeSelectorTerms": [term]}}, NodeClaim)
     assert admits(claim, "n", {"zone": "a", "size": "4"}, ()) is expected
+
+
+@pytest.mark.parametrize(
+    ("placement", "meant"),
+    [
+        ({}, True),
+        ({"clusterAffinity": {"clusterNames": ["m1"]}}, True),
+        ({"clusterAffinity": {"clusterNames": ["m2"]}}, False),
+        ({"clusterAffinities": [{"affinityName": "a", "clusterNames": ["m2"]}]}, False),
+        (
+            {
+                "clusterAffinities": [
+                    {"affinityName": "a", "clusterNames": ["m2"]},
+                    {"affinityName": "b", "clusterNames": ["m1"]},
+                ]
+            },
+            True,
+        ),
+    ],
+    ids=["none", "this", "another", "another term", "second term"],
+)
+def test_a_placement_means_the_clusters_of_any_of_its_affinities_and_without_one_all(
+    placement: dict[str, Any], meant: bool
+) -> None:
+    cluster = from_tree({"metadata": {"name": "m1"}, "spec": {}}, Cluster)
+    assert placement_matches(from_tree(placement, Placement), cluster) is meant

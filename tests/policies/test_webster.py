@@ -75,3 +75,20 @@ def test_the_direction_of_ties_is_the_last_bit_of_the_uids_hash() -> None:
     up, down = ("", "a", "c", "foobar", "uid-2"), ("b", "uid-1", "uid-3", "web")
     assert [ties_ascend(uid) for uid in up] == [True] * len(up)
     assert [ties_ascend(uid) for uid in down] == [False] * len(down)
+
+
+@pytest.mark.parametrize(
+    ("seats", "given", "initial"),
+    [
+        (13, {f"m{number:02}": 1 for number in range(30)}, {}),
+        (15, {f"m{number:02}": number for number in range(30)}, {}),
+        (20, {"m1": 10, "m2": 0}, {}),
+        (20, {"m1": 10, "m2": 0, "m3": 7}, {"m2": 3}),
+        (40, {"m1": 1, "m2": 9, "m3": 3}, {"m1": 30}),
+    ],
+    ids=["more parties than seats", "as many as seats twice", "no votes", "no votes and seats", "more than its due"],
+)
+def test_many_seats_are_divided_as_if_each_were_contested(
+    seats: int, given: dict[str, int], initial: dict[str, int]
+) -> None:
+    assert dict(divide(seats, given.items(), initial)) == one_by_one(seats, given, initial, ascending=True)
