@@ -73,6 +73,7 @@ def test_the_highest_proposal_counts() -> None:
     results = [evaluate(CPU, used(100), WORKLOAD, TUNING), evaluate(RATE, used(30_000), WORKLOAD, TUNING)]
     decision = decide(results, 4)
     assert (decision.replicas, decision.metric) == (12, "pods metric rate")
+    assert (decision.condition.type, decision.condition.status) == ("ScalingActive", True)
 
 
 def test_a_metric_without_a_value_lets_replicas_grow_and_never_shrink() -> None:
@@ -93,15 +94,33 @@ def test_a_total_that_lacks_a_part_lets_replicas_grow_and_never_shrink(spec: Met
     down = evaluate(spec, Total(1_000, "member2: no answer"), WORKLOAD, TUNING)
     assert isinstance(down, Invalid)
     assert "member2: no answer" in down.message
+    same = evaluate(spec, Total(100_000 if spec is INGRESS else 20_000, "member2: no answer"), WORKLOAD, TUNING)
+    assert isinstance(same, Evaluated)
+    assert same.proposal.replicas == 4
     complete = evaluate(spec, Total(1_000), WORKLOAD, TUNING)
     assert isinstance(complete, Evaluated)
     assert complete.proposal.replicas < 4
 
 
-def test_a_metric_of_no_known_type_is_named() -> None:
-    result = evaluate(MetricSpec(type="Bogus"), MetricsError("?"), WORKLOAD, TUNING)
+@pytest.mark.parametrize("type_", ["Bogus", "Resource", "ContainerResource", "Pods", "Object", "External"])
+def test_a_metric_of_no_known_type_or_without_its_source_is_named(type_: str) -> None:
+    sources = {} if type_ != "Bogus" else {"resource": CPU.resource, "pods": RATE.pods, "external": QUEUE.external}
+    result = evaluate(MetricSpec(type=type_, **sources), used(100), WORKLOAD, TUNING)
     assert isinstance(result, Invalid)
-    assert result.reason == "InvalidMetricSourceType"
+    assert (result.reason, result.message) == ("InvalidMetricSourceType", f'unknown metric source type "{type_}"')
+
+
+def test_a_resource_without_a_target_is_refused() -> None:
+    result = evaluate(metric("Resource", name="cpu", target={"type": "Value"}), used(100), WORKLOAD, TUNING)
+    assert isinstance(result, Invalid)
+    assert "neither an average utilization target nor an average value target was set" in result.message
+
+
+def test_a_target_that_names_no_amount_is_zero() -> None:
+    spec = metric("External", metric={"name": "queue"}, target={"type": "Value"})
+    result = evaluate(spec, Total(0), WORKLOAD, TUNING)
+    assert isinstance(result, Evaluated)
+    assert result.proposal.replicas == 4
 
 
 SIDE = metric(

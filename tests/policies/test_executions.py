@@ -72,6 +72,7 @@ def test_fires_are_due_at_their_time_and_in_the_order_of_their_times() -> None:
 
 
 def test_missed_fires_are_made_up_for_by_the_last_one() -> None:
+    assert [fire.scheduled for fire in due(announcing(-HOUR), [rule()], NOON)] == [rfc3339(NOON)]
     [fire] = due(announcing(-2 * HOUR), [rule()], NOON + 60)
     assert (fire.announced, fire.scheduled) == (rfc3339(NOON - 2 * HOUR), rfc3339(NOON))
     assert (fire.next, fire.lateness, fire.is_missed) == (rfc3339(NOON + HOUR), 60, False)

@@ -155,3 +155,9 @@ def test_growth_without_a_window_looks_at_no_earlier_recommendation() -> None:
     memory = Memory((Timed(NOW - 0.5, 2),))
     up = rules(("Pods", 10, 60), window=None)
     assert allowed(2, 5, bounds(up, rules()), memory, NOW).replicas == 5
+
+
+@pytest.mark.parametrize(("start", "left"), [(100, 90), (99, 89), (1, 0)])
+def test_a_share_that_may_go_is_rounded_in_favour_of_going(start: int, left: int) -> None:
+    down = rules(("Percent", 10, 60))
+    assert allowed(start, 0, bounds(rules(), down, low=0), NOTHING, NOW).replicas == left

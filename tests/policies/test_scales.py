@@ -158,7 +158,7 @@ def test_the_replicas_that_members_chose_become_the_templates() -> None:
         (deployment(), binding(*BOTH, kind="StatefulSet")),
         (deployment(), binding({"replicas": 6})),
         (deployment(), binding({"replicas": 6}, {"replicas": 0})),
-        (deployment(), binding({"replicas": 6}, None)),
+        (deployment(), binding({"replicas": 5}, None)),
         (deployment(), binding({"replicas": 6}, {"replicas": "many"})),
     ],
     ids=[

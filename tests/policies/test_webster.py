@@ -20,6 +20,8 @@ votes = st.dictionaries(st.sampled_from(["m1", "m2", "m3", "m4"]), st.integers(0
         pytest.param(3, [1, 1], False, [1, 2], id="a tie goes down the alphabet"),
         pytest.param(2, [1, 1, 1], False, [0, 1, 1], id="two of three, down the alphabet"),
         pytest.param(7, [1, 2, 3], True, [1, 2, 4], id="seven by 1:2:3"),
+        pytest.param(2, [7, 2], True, [2, 0], id="two by 7:2"),
+        pytest.param(3, [7, 2], True, [2, 1], id="three by 7:2"),
     ],
 )
 def test_worked_examples(seats: int, weights: list[int], ascending: bool, expected: list[int]) -> None:
