@@ -51,6 +51,7 @@ def test_without_a_behaviour_the_highest_recommendation_of_the_window_holds(age:
     found = allowed(8, 3, Bounds(1, 10, 300.0), memory, NOW)
     assert found.replicas == replicas
     assert found.stabilized.reason == ("ScaleDownStabilized" if replicas == 8 else "ReadyForNewScale")
+    assert found.stabilized.status is True
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,7 @@ def test_a_window_of_growth_takes_the_lowest_recommendation(age: float, replicas
     found = allowed(10, 14, bounds(up=rules(("Pods", 50, 60), window=60)), memory, NOW)
     assert found.replicas == replicas
     assert found.stabilized.reason == ("ScaleUpStabilized" if replicas == 12 else "ReadyForNewScale")
+    assert found.stabilized.status is True
 
 
 @pytest.mark.parametrize(

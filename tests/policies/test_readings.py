@@ -119,5 +119,5 @@ def test_a_custom_metric_is_measured_over_a_minute_unless_it_says_otherwise(
 
 def test_values_are_summed_and_none_are_no_sum() -> None:
     assert sum_of_values(values({"value": "1500m"}, {"value": "2"})) == 3500
-    assert sum_of_values(values({"value": 0})) == 0
+    assert sum_of_values(values({"value": 0})) == sum_of_values(values({})) == 0
     assert sum_of_values(values()) is None

@@ -49,6 +49,10 @@ def test_a_scale_that_names_no_replicas_asks_for_none(answer: dict[str, Any], sc
     assert scale_of_answer(orjson.dumps(answer)) == scale
 
 
+def test_a_scale_of_which_nothing_is_known_is_of_nothing() -> None:
+    assert WorkloadScale() == (0, 0, "")
+
+
 def test_the_scale_of_kinds_of_apps_follows_from_their_objects() -> None:
     assert is_known("apps", "statefulsets")
     assert not is_known("apps", "daemonsets")
@@ -160,6 +164,7 @@ def test_the_replicas_that_members_chose_become_the_templates() -> None:
         (deployment(), binding({"replicas": 6}, {"replicas": 0})),
         (deployment(), binding({"replicas": 5}, None)),
         (deployment(), binding({"replicas": 6}, {"replicas": "many"})),
+        (deployment(), binding({"replicas": 5}, {"readyReplicas": 1})),
     ],
     ids=[
         "not retained",
@@ -176,6 +181,7 @@ def test_the_replicas_that_members_chose_become_the_templates() -> None:
         "one has none",
         "one says nothing",
         "one says nonsense",
+        "one says something else",
     ],
 )
 def test_replicas_that_are_not_certain_are_not_adopted(template: dict[str, Any], bound: ResourceBinding) -> None:

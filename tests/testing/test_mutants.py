@@ -87,9 +87,11 @@ def test_a_flag_of_a_class_that_the_type_checker_holds_is_equivalent_and_one_tha
     assert "@dataclass(frozen=False, order=True)" in frozen.source()
 
 
-def test_that_two_are_of_one_length_and_that_no_means_none_changes_nothing(module: Path) -> None:
-    module.write_text("def same(a, b):\n    for x, y in zip(a, b, strict=True):\n        return False\n")
+def test_lengths_that_are_equal_sizes_of_caches_and_no_instead_of_none_change_nothing(module: Path) -> None:
+    text = "@lru_cache(maxsize=8)\ndef same(a, b):\n    for x, y in zip(a, b, strict=True):\n        return False\n"
+    module.write_text(text)
     assert [(mutant.change, mutant.structural) for mutant in mutants_of(module)] == [
+        ("same: `8` becomes `9`", True),
         ("same: `True` becomes `False`", True),
         ("same: `False` becomes `True`", False),
     ]

@@ -1,4 +1,4 @@
-"""Mutation tests: `python -m karmada.testing.mutants PACKAGE [--sample N] [--seed S]`, from a checkout.
+"""Mutation tests: `python -m karmada.testing.mutants PACKAGE... [--sample N] [--seed S]`, from a checkout.
 
 Every mutant is one small change to one module of a package: a comparison, a connective, a constant, a result, or a
 statement left out. A mutant that the package's own tests (`tests/PACKAGE`) do not notice survives. Survivors that

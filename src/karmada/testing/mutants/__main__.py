@@ -84,16 +84,16 @@ def _say(line: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a sample of the mutants of one package and report."""
+    """Run a sample of the mutants of some packages and report."""
     parser = argparse.ArgumentParser(prog="python -m karmada.testing.mutants", description="Run mutation tests.")
-    parser.add_argument("package", help="below karmada, such as policies, scheduler/core or works/build.py")
+    parser.add_argument("packages", nargs="+", metavar="PACKAGE", help="such as policies or works/build.py")
     parser.add_argument("--tests", nargs="+", default=None, help="tests to run (default: those of the package)")
     parser.add_argument("--sample", type=int, default=0, help="how many mutants, chosen by chance (default: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--least", type=float, default=95.0, help="percent that must be killed")
     options = parser.parse_args(arguments)
-    tests = options.tests or [own_tests(options.package)]
-    found, known = mutants_in(options.package), equivalent()
+    tests = options.tests or list(dict.fromkeys(map(own_tests, options.packages)))
+    found, known = [mutant for package in options.packages for mutant in mutants_in(package)], equivalent()
     chosen = [mutant for mutant in found if not mutant.structural and str(mutant) not in known]
     harmless = len(found) - len(chosen)
     if options.sample and options.sample < len(chosen):
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
     killed = len(chosen) - len(survivors(chosen, tests))
     rate = 100 * killed / max(1, len(chosen))
     counted = f"{killed} of {len(chosen)} mutants killed ({rate:.0f} %)"
-    _say(f"{options.package}: {counted}; {len(found)} in all, {harmless} of them equivalent")
+    _say(f"{' '.join(options.packages)}: {counted}; {len(found)} in all, {harmless} of them equivalent")
     return 0 if rate >= options.least else 1
 
 

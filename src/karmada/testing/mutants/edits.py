@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 STRUCTURAL = frozenset({"frozen", "slots", "kw_only", "repr", "gc", "weakref"})
 """Flags of a class that change no result: who writes to a frozen object, or passes its fields in order, is refused by
-the type checker, which `make types` runs; the others are about memory and about what a debugger shows. So does
-`strict=True` of a `zip`: it says that both are of one length."""
+the type checker, which `make types` runs; the others are about memory and about what a debugger shows."""
+_OF_CALLS = {"zip": "strict", "lru_cache": "maxsize"}
+"""Arguments that change no result either: that both are of one length, and how much is remembered."""
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -119,8 +120,8 @@ def _inside(node: ast.AST, owner: str) -> Iterator[_Edit]:
             if flags:
                 yield from _of_flags(part, owner)
             else:
-                says_lengths = isinstance(part, ast.keyword) and _is_zip(node) and part.arg == "strict"
-                yield from (replace(edit, structural=True) if says_lengths else edit for edit in _inside(part, owner))
+                harmless = isinstance(part, ast.keyword) and part.arg == _OF_CALLS.get(_called(node), "")
+                yield from (replace(edit, structural=True) if harmless else edit for edit in _inside(part, owner))
 
 
 def _of_flags(node: ast.AST, owner: str) -> Iterator[_Edit]:
@@ -162,8 +163,8 @@ def _place(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def _is_zip(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
+def _called(node: ast.AST) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
 def _is_no(node: ast.expr) -> bool:
