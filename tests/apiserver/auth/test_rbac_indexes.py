@@ -77,6 +77,15 @@ def test_a_removed_role_gives_nothing():
     )
 
 
+def test_what_was_remembered_of_one_object_is_forgotten_with_the_next_change():
+    rbac = authorizer(USER)
+    own = Attributes("get", resource="pods", namespace="ns", name="own")
+    rbac.put("clusterroles", role("reader", {**GET, "resourceNames": ["own"]}))
+    assert rbac.authorize(UserInfo("u"), own).allowed
+    rbac.put("clusterroles", role("reader", {**GET, "resourceNames": ["another"]}))
+    assert not rbac.authorize(UserInfo("u"), own).allowed
+
+
 def test_no_more_decisions_are_remembered_than_there_is_room_for():
     rbac = authorizer(USER)
     for number in range(16_384):
