@@ -200,3 +200,12 @@ def test_every_mutant_that_is_said_to_be_equivalent_exists() -> None:
     modules = {Path(name.partition(": ")[0]) for name in known}
     assert all(module.is_relative_to(SOURCES) for module in modules)
     assert set(known) <= {str(mutant) for module in modules for mutant in mutants_of(module)}
+
+
+def test_only_what_survived_an_earlier_run_is_tried_again(tmp_path: Path) -> None:
+    earlier = tmp_path / "earlier.txt"
+    earlier.write_text("survived src/karmada/works/none.py: f: `1` becomes `2`\nworks: 1 of 2 mutants killed\n")
+    command = [sys.executable, "-m", "karmada.testing.mutants", "works/prune.py", "--again", str(earlier)]
+    test = ["--least", "0", "--tests", "tests/works/test_owner.py"]
+    ended = subprocess.run([*command, *test], capture_output=True, text=True, check=False, timeout=120)
+    assert "works/prune.py: 0 of 0 mutants killed" in ended.stdout

@@ -45,7 +45,7 @@ class _Binding(NamedTuple):
 
 
 class RbacAuthorizer:
-    """The RBAC authoriser: answers from indexes of roles and bindings. `generation` grows with every change."""
+    """The RBAC authoriser: answers from indexes of roles and bindings."""
 
     def __init__(self) -> None:
         self._roles: dict[RoleKey, tuple[Rule, ...]] = {}
@@ -59,7 +59,6 @@ class RbacAuthorizer:
         """Where some rule that applies names objects."""
         self._of_any_name: dict[_Question, Decision] = {}
         """What holds whatever the object is called: nearly all, remembered once and not for each object."""
-        self.generation = 0
 
     # Following the objects.
 
@@ -174,7 +173,6 @@ class RbacAuthorizer:
                 _forget(self._everywhere, subject, key)
 
     def _changed(self) -> None:
-        self.generation += 1
         self._decisions.clear()
         self._of_any_name.clear()
 

@@ -22,9 +22,8 @@ class RbacFollower:
                 self._apply(resource, item, deleted=False)
 
     def _changed(self, kind: Kind, event: StoreEvent) -> None:
-        group, resource = kind
-        if group == GROUP and resource in KINDS:
-            self._apply(resource, event.item, event.type is EventType.DELETED)
+        _, resource = kind
+        self._apply(resource, event.item, event.type is EventType.DELETED)
 
     def _apply(self, resource: str, item: Item, deleted: bool) -> None:
         if deleted:

@@ -17,6 +17,7 @@ from karmada.testing.mutants.laboratory import Laboratory
 
 SOURCES, TESTS = Path("src/karmada"), Path("tests")
 EQUIVALENT = TESTS / "mutants.txt"
+SURVIVED = "survived "
 
 
 def equivalent() -> dict[str, str]:
@@ -48,7 +49,7 @@ def survivors(chosen: Sequence[Mutant], tests: Sequence[str]) -> list[Mutant]:
             undecided.append(mutant)
         elif not killed:
             found.append(mutant)
-            _say(f"survived {mutant}")
+            _say(f"{SURVIVED}{mutant}")
 
     observed = forks.run(tests, chosen, SOURCES, report)
     with tempfile.TemporaryDirectory(prefix="karmada-mutants-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -90,13 +91,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--tests", nargs="+", default=None, help="tests to run (default: those of the package)")
     parser.add_argument("--sample", type=int, default=0, help="how many mutants, chosen by chance (default: all)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--again", type=Path, help="output of an earlier run: try only what survived then")
     parser.add_argument("--least", type=float, default=95.0, help="percent that must be killed")
     options = parser.parse_args(arguments)
     tests = options.tests or list(dict.fromkeys(map(own_tests, options.packages)))
     found, known = [mutant for package in options.packages for mutant in mutants_in(package)], equivalent()
     chosen = [mutant for mutant in found if not mutant.structural and str(mutant) not in known]
     harmless = len(found) - len(chosen)
-    if options.sample and options.sample < len(chosen):
+    if options.again:
+        survived = {line.removeprefix(SURVIVED) for line in options.again.read_text().splitlines()}
+        chosen = [mutant for mutant in chosen if str(mutant) in survived]
+    elif options.sample and options.sample < len(chosen):
         chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=str)
     killed = len(chosen) - len(survivors(chosen, tests))
     rate = 100 * killed / max(1, len(chosen))
