@@ -144,6 +144,8 @@ async def test_a_matching_page_that_is_full_with_the_last_object_is_the_last(sto
     assert ([item.name for item in last.items], last.next, last.remaining) == (["b", "c"], "", 0)
     middle = store.list(PODS, match=lambda item: item.name != "c", limit=2)
     assert ([item.name for item in middle.items], middle.next, middle.remaining) == (["a", "b"], "ns/b", 0)
+    unlimited = store.list(PODS, match=lambda item: item.name != "c")
+    assert (len(unlimited.items), unlimited.next, unlimited.remaining) == (2, "", 0)
 
 
 @pytest.mark.parametrize("count", [199, 200, 201])
@@ -212,6 +214,9 @@ def test_links_follow_uids_and_owners() -> None:
     links.change("c", None, index("u2"))
     links.change("a", index("u2", "o1"), None)
     assert (links.by_uid, links.owned) == ({"u2": "c"}, {"o1": {"b"}})
+    links.change("b", index("", "o1"), index("u3", "o1"))
+    assert links.by_uid == {"u2": "c", "u3": "b"}
+    links.change("b", index("u3", "o1"), index("", "o1"))
     links.change("b", index("", "o1"), index("", "o1"))
     links.change("b", index("", "o1"), None)
     assert links.owned == {}
