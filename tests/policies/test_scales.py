@@ -80,6 +80,8 @@ def test_an_autoscaler_whose_selector_changes_is_found_by_the_new_one_alone() ->
         index.put("shop", "web", label_selector.parse(text))
     assert index.selecting("shop", {"app": "web"}) == []
     assert index.selecting("shop", {"app": "api"}) == ["web"]
+    index.drop("shop", "web")
+    assert index.selecting("shop", {"app": "web"}) == index.selecting("shop", {"app": "api"}) == []
 
 
 def condition(status: bool = True, reason: str = "Ready", message: str = "m", type_: str = "AbleToScale") -> Condition:
