@@ -334,3 +334,27 @@ async def test_a_stopped_cache_does_nothing_by_the_clock(storage: Recording) -> 
     await store.stop()
     await asyncio.sleep(3600)
     assert (storage.asked, storage.compactions) == (["close"], [])
+
+
+async def test_upkeep_has_ended_when_it_is_stopped(storage: Recording, caplog: pytest.LogCaptureFixture) -> None:
+    upkeep = Maintenance(storage, lambda: 0, lambda: None)
+    upkeep.start()
+    task = upkeep._task
+    assert task is not None
+    await upkeep.stop()
+    assert task.done()
+    assert "has died" not in caplog.text
+
+
+@pytest.mark.looptime
+async def test_upkeep_that_dies_is_reported(
+    storage: Recording, caplog: pytest.LogCaptureFixture, failures: list[str]
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    upkeep = Maintenance(storage, lambda: 0, broken)
+    upkeep.start()
+    await asyncio.sleep(61)
+    assert "the store's upkeep has died: no bookmarks and no compaction any more" in caplog.text
+    await upkeep.stop()
