@@ -77,6 +77,19 @@ def test_what_is_kept_decides_as_what_is_worked_out_anew(size: int) -> None:
             live.put(some(chance, f"n{step}"))
 
 
+def test_what_is_kept_is_right_after_more_changes_than_are_remembered() -> None:
+    chance = Random(3)
+    live = Snapshot(some(chance, f"m{number:03}") for number in range(12))
+    for subject in SUBJECTS[::3]:
+        decide(live, subject, {})
+    changed = [some(chance, f"m{number:03}") for number in range(12)]
+    for number in range(LOG + 1):
+        live.put(changed[number % 12])
+    for subject in SUBJECTS[::3]:
+        fresh = Snapshot(live.clusters.values())
+        assert comparable(decide(live, subject, {})) == comparable(by_definition(fresh, subject, {}))
+
+
 def test_many_clusters_are_asked_at_once_as_each_by_itself() -> None:
     chance = Random(1)
     live = Snapshot(some(chance, f"m{number:03}") for number in range(256))

@@ -8,6 +8,7 @@ from tests.scheduler.facts import AGGREGATED, DUPLICATED, DYNAMIC, STATIC, Tree,
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import from_tree
 from karmada.api.decision import ConstraintUnmet, NotEnoughRoom, Placed
+from karmada.api.feature_gates import FeatureGates
 from karmada.api.work.v1alpha2 import Component
 from karmada.scheduler.core.amounts import UNLIMITED, amount, requested
 from karmada.scheduler.core.assignment import within_room
@@ -17,6 +18,7 @@ from karmada.scheduler.core.candidates import Listed, Reach, best_of, group_of, 
 from karmada.scheduler.core.decide import decide
 from karmada.scheduler.core.estimation import Capacity, demands_of, model_nodes
 from karmada.scheduler.core.grouping import ClusterGroup, Scale, choose
+from karmada.scheduler.core.request import Settings
 from karmada.scheduler.core.selection import with_room
 from karmada.scheduler.core.simulation import Demand, Simulation
 from karmada.scheduler.core.snapshot import Snapshot
@@ -286,9 +288,43 @@ def test_replicas_of_a_cluster_that_is_gone_are_shared_anew() -> None:
     assert shares(9, DYNAMIC, {"m9": 9}) == {"m1": 5, "m2": 3, "m3": 1}
 
 
+EVENLY = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Evenly"}
+
+
 def test_an_unknown_strategy_is_named() -> None:
-    found = shares(5, {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Evenly"})
-    assert "replicaSchedulingType: Divided, replicaDivisionPreference: Evenly, please" in str(found)
+    named = "replicaSchedulingType: Divided, replicaDivisionPreference: Evenly, please"
+    assert named in str(shares(5, EVENLY))
+    outcome = tiers(12, EVENLY).outcome
+    assert isinstance(outcome, ConstraintUnmet)
+    assert named in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("replicas", "scheduling", "held", "mode"),
+    [
+        (4, DYNAMIC, {"m1": 3, "m2": 1}, "keep"),
+        (3, DYNAMIC, {"m1": 3, "m2": 1}, "scale down"),
+        (5, DYNAMIC, {"m1": 3, "m2": 1}, "scale up"),
+        (5, AGGREGATED, {}, "scale up"),
+        (5, STATIC, {}, "whole"),
+        (5, DUPLICATED, {}, "whole"),
+    ],
+)
+def test_a_decision_says_how_replicas_were_divided(
+    replicas: int, scheduling: Tree, held: dict[str, int], mode: str
+) -> None:
+    fleet = Snapshot([cluster("m1", 10), cluster("m2", 6), cluster("m3", 2)])
+    made = decide(fleet, binding(replicas, {"replicaScheduling": scheduling}, held), {})
+    assert [part.mode for part in made.decisive.divisions] == [mode]
+
+
+def test_weights_within_room_are_named_as_such() -> None:
+    fleet = Snapshot([cluster("m1", 4), cluster("m2", 20)])
+    settings = Settings(FeatureGates({"RoomAwareScaling": True}))
+    made = decide(fleet, binding(12, {"replicaScheduling": STATIC}), {}, settings)
+    assert isinstance(made.outcome, Placed)
+    assert {target.name: target.replicas for target in made.outcome.clusters} == {"m1": 4, "m2": 8}
+    assert [part.mode for part in made.decisive.divisions] == ["within room"]
 
 
 @pytest.mark.parametrize(
@@ -307,13 +343,13 @@ def test_no_share_exceeds_its_room_while_another_has_some(
     assert within_room(replicas, weights, room) == expected
 
 
-def tiers(replicas: int) -> Any:
+def tiers(replicas: int, scheduling: Tree = DYNAMIC) -> Any:
     affinity = {
         "affinityName": "near",
         "clusterNames": ["m1"],
         "overflowAffinities": [{"affinityName": name, "clusterNames": [name]} for name in ("m2", "m3")],
     }
-    placement = {"clusterAffinities": [affinity], "replicaScheduling": DYNAMIC}
+    placement = {"clusterAffinities": [affinity], "replicaScheduling": scheduling}
     fleet = Snapshot([cluster("m1", 10), cluster("m2", 6), cluster("m3", 2)])
     return decide(fleet, binding(replicas, placement), {})
 
