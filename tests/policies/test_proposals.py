@@ -164,3 +164,8 @@ def test_a_pod_without_a_metric_is_assumed_to_use_all_that_it_asks_for_before_a_
     them = pods(2, requests={"app": {"cpu": "1000m"}})
     found = proposals.by_utilization(Scale(4, 0.5), 79, "cpu", "", them, used(190), TIMING)
     assert found.replicas == 3
+
+
+def test_pods_without_a_metric_change_nothing_where_the_others_are_on_target() -> None:
+    found = proposals.by_utilization(Scale(4), 50, "cpu", "", pods(4), used(50, 50), TIMING)
+    assert found.replicas == 4

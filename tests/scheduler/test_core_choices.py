@@ -109,6 +109,7 @@ def test_room_that_estimators_and_recent_placements_leave_counts() -> None:
     subject = binding(12, {"replicaScheduling": DYNAMIC})
     made = decide(live, subject, {"m1": 8, "m3": -1, "m9": 1}, settings)
     assert dict(made.decisive.estimates) == {"m1": 8, "m2": 6, "m3": 10}
+    assert dict(decide(live, subject, {}, settings).decisive.estimates) == {"m1": 10, "m2": 6, "m3": 10}
     assert dict(decide(live, subject, {}, DEFAULT_SETTINGS).decisive.estimates) == {"m1": 10, "m2": 10, "m3": 10}
 
 
@@ -246,7 +247,7 @@ def test_fixed_weights_say_where_replicas_go_whatever_the_spread() -> None:
 
     assert used(weighted) == {"m1": 2, "m2": 4}
     assert used(STATIC) == {"m1": 2, "m2": 2, "m3": 2}
-    assert used(DYNAMIC) == {"m1": 6}
+    assert used({**STATIC, "weightPreference": {}}) == used(DYNAMIC) == {"m1": 6}
 
 
 # Terms and the clusters that matter.
@@ -297,3 +298,35 @@ def test_of_what_is_kept_what_was_not_used_for_longest_goes() -> None:
     fleet.kept(memo, "a", lambda: "again")
     fleet.kept(memo, "c", lambda: "made")
     assert [fleet.kept(memo, key, lambda: "again") for key in "acb"] == ["made", "made", "again"]
+
+
+def test_only_clusters_that_were_rejected_have_reasons() -> None:
+    made = decide(
+        Snapshot([cluster("m1"), cluster("m2", taints=[{"key": "k", "effect": "NoSchedule"}])]), binding(1), {}
+    )
+    assert list(made.decisive.rejections) == ["m2"]
+    assert made.decisive.rejections["m2"]
+    with pytest.raises(KeyError):
+        made.decisive.rejections["m1"]
+
+
+@pytest.mark.parametrize("pods", [2**31 - 2, 2**31 - 1, 2**31])
+def test_a_cluster_without_limits_counts_as_having_what_is_asked_for(pods: int) -> None:
+    live = Snapshot([cluster("m1", pods), cluster("m2", 10)])
+    for subject in (binding(6, {"replicaScheduling": DYNAMIC}), binding(6, spread("cluster", 1, 1), {"m2": 1})):
+        fresh = Snapshot(live.clusters.values())
+        assert comparable(decide(live, subject, {})) == comparable(by_definition(fresh, subject, {}))
+
+
+def test_where_every_cluster_holds_all_replicas_only_those_with_the_room_count() -> None:
+    fleet = [cluster("m1", 100, region="north"), cluster("m2", 10, region="south"), cluster("m3", 10, region="south")]
+
+    def regions(scheduling: Tree) -> set[str]:
+        outcome = decide(
+            Snapshot(fleet), binding(20, {**spread("region", 1, 1), "replicaScheduling": scheduling}), {}
+        ).outcome
+        assert isinstance(outcome, Placed)
+        return {target.name for target in outcome.clusters}
+
+    assert regions(DUPLICATED) == {"m1"}
+    assert regions(DYNAMIC) == {"m2", "m3"}

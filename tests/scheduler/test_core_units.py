@@ -145,6 +145,7 @@ def test_sets_are_placed_whole_up_to_a_limit() -> None:
     assert simulation((2, 5)).sets([demand(0, 3)], 9) == 9
     assert simulation((2, 5)).sets([demand(3, 3)], 9) == 0
     assert not simulation((1, 5)).place_set([demand(1, 3), demand(1, 3)])
+    assert simulation((1, 5)).place(demand(1, 1))
 
 
 # Candidates and groups.
@@ -282,6 +283,15 @@ def test_who_is_divided_anew_counts_what_it_holds_as_room() -> None:
     assert shares(26, DYNAMIC, {"m3": 7}, **ANEW) == (
         f"{NONE}failed to do fresh scale: Clusters available replicas 25 are not enough to schedule."
     )
+
+
+def test_a_single_replica_is_shared_too() -> None:
+    assert shares(1, DYNAMIC) == {"m1": 1}
+
+
+def test_a_candidate_with_room_for_one_more_is_exchanged() -> None:
+    found = [candidate("a", 4), candidate("b", 3), candidate("c", 4)]
+    assert "".join(one.name for one in with_room(found, 2, 8)) == "ac"
 
 
 def test_replicas_of_a_cluster_that_is_gone_are_shared_anew() -> None:

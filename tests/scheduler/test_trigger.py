@@ -80,6 +80,10 @@ PARTS = [{"name": "c", "replicas": 1}]
         (settled(2, {}, {"m1": 1}), Need.DUPLICATED),
         (binding(2, DIVIDED, {"m1": 2}), Need.PLACEMENT_CHANGED),
         (applied(TWICE, DIVIDED, ""), Need.PLACEMENT_CHANGED),
+        (
+            applied({"clusterAffinities": TERMS} | TWICE, {"clusterAffinities": TERMS} | DIVIDED, "near"),
+            Need.PLACEMENT_CHANGED,
+        ),
         (applied({"clusterAffinity": {"clusterNames": ["m2"]}}, {}, ""), Need.PLACEMENT_CHANGED),
         (applied({"clusterTolerations": [{"key": "k"}]}, {}, ""), Need.PLACEMENT_CHANGED),
         (

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from karmada.apiserver.storage.base import Compacted, Record, StorageFailed, Value
-from karmada.apiserver.storage.delta import Stored
+from karmada.apiserver.storage.base import Compacted, Record, StorageFailed, Value, Write
+from karmada.apiserver.storage.delta import Delta, Stored, difference
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.watchcache import Bounds, Index, Item, Label, StoreEvent, WatchCache
 from karmada.apiserver.watchcache.history import History
+from karmada.apiserver.watchcache.labelled import Labelled
 from karmada.apiserver.watchcache.links import Links
 from karmada.apiserver.watchcache.maintenance import Maintenance
+from karmada.apiserver.watchcache.model import Selected
 from karmada.machinery.transport import EventType
 
 PODS, NODES = ("", "pods"), ("", "nodes")
@@ -343,7 +345,8 @@ async def test_upkeep_has_ended_when_it_is_stopped(storage: Recording, caplog: p
     assert task is not None
     await upkeep.stop()
     assert task.done()
-    assert "has died" not in caplog.text
+    await asyncio.sleep(0)
+    assert caplog.text == ""
 
 
 @pytest.mark.looptime
@@ -358,3 +361,91 @@ async def test_upkeep_that_dies_is_reported(
     await asyncio.sleep(61)
     assert "the store's upkeep has died: no bookmarks and no compaction any more" in caplog.text
     await upkeep.stop()
+
+
+# Watchers, and what they are handed.
+
+
+async def test_several_writes_at_once_are_events_and_a_deletion_shows_the_last_state(store: WatchCache) -> None:
+    with store.watch(PODS) as watcher:
+        assert await store.write_all([Write("/core/pods/ns/a", value("x"), 0, NONE)]) == [None]
+        assert await store.write_all([Write("/core/pods/ns/a", None, 3)]) == [None]
+        events = await anext(watcher)
+    assert [event.type for event in events] == ["ADDED", "DELETED"]
+    assert events[1].item.body == b'{"metadata":{"resourceVersion":"4","t":"x"}}'
+
+
+async def test_what_happens_outside_of_a_selection_is_not_seen(store: WatchCache) -> None:
+    with store.watch(PODS, match=lambda item: item.name == "seen") as watcher:
+        await store.create(PODS, "ns", "a", value(), NONE)
+        await store.update(PODS, "ns", "a", value(), NONE, 3)
+        await store.delete(PODS, "ns", "a", value(), 4)
+        await store.create(PODS, "ns", "seen", value(), NONE)
+        assert [event.item.name for event in await anext(watcher)] == ["seen"]
+
+
+@pytest.mark.parametrize(("count", "gathered"), [(1, 1), (500, 500), (501, 0)])
+async def test_what_has_gathered_is_taken_once_by_whoever_knows_it(
+    store: WatchCache, count: int, gathered: int
+) -> None:
+    with store.watch(PODS) as watcher, store.watch(PODS) as other:
+        assert not watcher.take([])
+        for number in range(count):
+            await store.create(PODS, "ns", f"p{number}", value(), NONE)
+        found = watcher.gathered()
+        assert len(found) == gathered
+        if found:
+            assert not other.take(found[:-1])
+            assert other.take(found) is True
+            assert other.take(found) is False
+            assert other.gathered() == []
+            assert await anext(watcher) == found
+        watcher.close()
+        assert watcher.gathered() == []
+        assert watcher.take(found) is False
+
+
+async def test_a_watch_of_the_past_has_gathered_nothing(store: WatchCache) -> None:
+    for number in range(3):
+        await store.create(PODS, "ns", f"p{number}", value(), NONE)
+    with store.watch(PODS, after=3) as watcher:
+        assert len(watcher.gathered()) == 2
+    small = WatchCache(MemoryStorage(), lambda kind, body: NONE, Bounds(events=1))
+    await small.start()
+    for number in range(3):
+        await small.create(PODS, "ns", f"p{number}", value(), NONE)
+    with small.watch(PODS, after=3) as watcher:
+        assert watcher.gathered() == []
+        assert not watcher.take([])
+    await small.stop()
+
+
+def test_an_object_knows_its_size_and_whether_it_ends_whatever_its_form() -> None:
+    base = b'{"metadata":{"name":"a","deletionTimestamp":"2026-01-01T00:00:00Z"}}'
+    alike = base.replace(b'"a"', b'"longer"')
+    changes = difference(base, alike)
+    assert changes is not None
+    item = Item("ns", "longer", 3, NONE, Delta(base, changes))
+    assert (item.body, item.size, item.ends) == (alike, len(alike), True)
+    assert Item("ns", "a", 3, NONE, base).size == len(base)
+    assert Item("ns", "a", 3, NONE, b'{"metadata":{"name":"a"}}').ends is False
+    nested = b'{"metadata":{"name":"a"},"spec":{"deletionTimestamp":"x"}}'
+    assert Item("ns", "a", 3, NONE, nested).ends is False
+
+
+def test_selected_fields_are_found_by_their_names() -> None:
+    found = Selected({"spec.nodeName": 0, "status.phase": 1}, ("n1", "Running"))
+    assert [found.get(name) for name in ("spec.nodeName", "status.phase", "none")] == ["n1", "Running", ""]
+    assert found.get("none", "x") == "x"
+
+
+def test_four_labels_are_kept_and_the_one_that_was_asked_for_longest_ago_goes() -> None:
+    labelled, read = Labelled(), []
+
+    def everything(name: str) -> Any:
+        read.append(name)
+        yield "key", {name: "1"}
+
+    for name in ("a", "b", "c", "d", "a", "e", "a", "b"):
+        assert labelled.keys(Label(name, "1"), everything(name)) == {"key"}
+    assert read == ["a", "b", "c", "d", "e", "b"]
