@@ -181,8 +181,8 @@ def test_an_error_that_is_no_text_is_refused() -> None:
         flink.DEPLOYMENT.health({"status": {"jobStatus": {"state": "CREATED"}, "error": {}}})
 
 
-@pytest.mark.parametrize("spec", [None, 7])
-def test_dependencies_of_what_has_no_spec_are_refused(spec: Any) -> None:
+@pytest.mark.parametrize(("spec", "why"), [(None, "the spec is missing"), (7, ".")])
+def test_dependencies_of_what_has_no_spec_are_refused(spec: Any, why: str) -> None:
     assert flux.BUCKET.dependencies is not None
-    with pytest.raises(InterpretError):
+    with pytest.raises(InterpretError, match=why):
         flux.BUCKET.dependencies({"metadata": {"namespace": "n"}, "spec": spec})
