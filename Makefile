@@ -163,5 +163,5 @@ site: $(DEV) ## Make the documentation a site in site/, without network
 MUTANTS ?= policies
 SAMPLE ?= 40
 
-mutants: $(DEV) ## Mutation tests of a package by its own tests: MUTANTS=<package> SAMPLE=<number, 0 for all>
+mutants: $(DEV) ## Mutation tests of packages by their own tests: MUTANTS=<packages> SAMPLE=<number, 0 for all>
 	@$(BIN)/python -m karmada.testing.mutants $(MUTANTS) --sample $(SAMPLE)
