@@ -8,11 +8,12 @@ Karmada uses.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from calendar import monthrange
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -52,8 +53,9 @@ class Every:
 class Calendar:
     """Runs when the wall clock in `zone` shows one of the times on a matching day; None stands for any day."""
 
-    times: tuple[time, ...]
-    """Wall times, in order."""
+    hours: tuple[int, ...]
+    minutes: tuple[int, ...]
+    """Both in order; together they make the wall times, of which there are up to 1,440."""
     days_of_month: frozenset[int] | None
     months: frozenset[int]
     days_of_week: frozenset[int] | None
@@ -73,13 +75,16 @@ class Calendar:
             for month in sorted(self.months):
                 if (year, month) < (start.year, start.month):
                     continue
-                day = date(year, month, 1)
-                while day.month == month:
+                for number in self._candidates(monthrange(year, month)[1]):
+                    day = date(year, month, number)
                     if day >= start and self._matches_day(day):
                         yield day
-                    if day == date.max:
-                        return
-                    day += timedelta(days=1)
+
+    def _candidates(self, length: int) -> Sequence[int]:
+        """Days of a month of some length that may match."""
+        if self.days_of_month is None or self.days_of_week is not None:
+            return range(1, length + 1)
+        return sorted(day for day in self.days_of_month if day <= length)
 
     def _matches_day(self, day: date) -> bool:
         in_month = self.days_of_month is None or day.day in self.days_of_month
@@ -94,15 +99,20 @@ class Calendar:
         if midnight.utcoffset() == evening.utcoffset():
             # No clock change today: wall times and moments have the same order.
             local = after.astimezone(self.zone)
-            first = bisect_left(self.times, _next_minute(local)) if local.date() == day else 0
-            if local.date() <= day and first < len(self.times):
-                yield datetime.combine(day, self.times[first], self.zone).astimezone(UTC)
+            first = self._first_time(_next_minute(local) if local.date() == day else time.min)
+            if local.date() <= day and first is not None:
+                yield datetime.combine(day, first, self.zone).astimezone(UTC)
             return
         yield from sorted(run for run in self._runs_around_clock_change(day) if run > after)
 
+    def _first_time(self, earliest: time) -> time | None:
+        """The first wall time that is not before another."""
+        later = (time(hour, minute) for hour in self.hours if hour >= earliest.hour for minute in self.minutes)
+        return next((at for at in later if at >= earliest), None)
+
     def _runs_around_clock_change(self, day: date) -> Iterator[datetime]:
-        for at in self.times:
-            wall = datetime.combine(day, at)
+        for hour, minute in product(self.hours, self.minutes):
+            wall = datetime.combine(day, time(hour, minute))
             for fold in (0, 1):
                 run = wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC)
                 # A skipped wall time comes back as another one, an unrepeated one comes back with fold 0.
@@ -191,8 +201,14 @@ def _calendar(fields: list[str], zone: ZoneInfo, text: str) -> Calendar:
         raise CronError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]", text)
     sets = [_values(field, bounds, text) for field, bounds in zip(fields, _FIELDS, strict=True)]
     (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = sets
-    times = tuple(time(hour, minute) for hour in sorted(hours) for minute in sorted(minutes))
-    return Calendar(times, None if any_day else days, months, None if any_weekday else weekdays, zone)
+    return Calendar(
+        tuple(sorted(hours)),
+        tuple(sorted(minutes)),
+        None if any_day else days,
+        months,
+        None if any_weekday else weekdays,
+        zone,
+    )
 
 
 def _values(field: str, bounds: _Field, text: str) -> tuple[frozenset[int], bool]:

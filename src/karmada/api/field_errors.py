@@ -50,7 +50,8 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldErro
 
 def aggregate(errors: Iterable[FieldError]) -> str:
     """One line for all: alone as it is, several in brackets, repetitions once."""
-    lines = list(dict.fromkeys(str(error) for error in errors))
+    # The same complaint may quote all of a list for every item of it: it is spelled once.
+    lines = list(dict.fromkeys(str(error) for error in dict.fromkeys(errors)))
     return lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
 
 

@@ -102,15 +102,14 @@ def _term(part: str, text: str) -> Term:
 
 def _split(text: str) -> list[str]:
     """Parts between commas that no backslash precedes; escapes stay as they are."""
-    parts = [""]
-    escaped = False
-    for character in text:
+    parts: list[str] = []
+    start, escaped = 0, False
+    for index, character in enumerate(text):
         if character == "," and not escaped:
-            parts.append("")
-            continue
-        parts[-1] += character
+            parts.append(text[start:index])
+            start = index + 1
         escaped = character == "\\" and not escaped
-    return parts
+    return [*parts, text[start:]]
 
 
 def _unescape(value: str, text: str) -> str:

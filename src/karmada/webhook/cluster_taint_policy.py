@@ -14,11 +14,12 @@ async def validate_taint_policy(review: Review) -> None:
     """Judge a ClusterTaintPolicy."""
     taints = decoded(review.object, ClusterTaintPolicy).spec.taints
     errors: list[FieldError] = []
+    last = {(taint.key, taint.effect): index for index, taint in enumerate(taints)}
     for index, taint in enumerate(taints):
         path = f"spec.taints[{index}]"
         if taint.effect == "NoExecute" and not review.allow_no_execute:
             errors.append(forbidden(path, _NO_EXECUTE))
-        if any((later.key, later.effect) == (taint.key, taint.effect) for later in taints[index + 1 :]):
+        if index < last[taint.key, taint.effect]:
             text = f"Duplicate taint with the same key({taint.key}) and effect({taint.effect}) is not allowed"
             errors.append(duplicate(path, text))
     refuse_if_any(errors)

@@ -98,10 +98,12 @@ def _version_errors(versions: tuple[str, ...], path: str) -> list[FieldError]:
     if not versions:
         return [required(path, "must specify one of " + ", ".join(ACCEPTED_VERSIONS))]
     errors: list[FieldError] = []
+    seen: set[str] = set()
     for index, version in enumerate(versions):
-        if version in versions[:index]:
+        if version in seen:
             errors.append(invalid(f"{path}[{index}]", version, "duplicate version"))
             continue
+        seen.add(version)
         errors += [invalid(f"{path}[{index}]", version, why) for why in dns_1035_label(version)]
     if not any(version in ACCEPTED_VERSIONS for version in versions):
         detail = "must include at least one of " + ", ".join(ACCEPTED_VERSIONS)

@@ -77,6 +77,7 @@ def _trigger_errors(failover: FailoverBehavior) -> list[FieldError]:
     triggers = failover.reschedule_triggers or ()
     field = f"{PATH}.rescheduleTriggers"
     errors = [not_supported(f"{field}[{n}]", one, known) for n, one in enumerate(triggers) if one not in known]
+    first = {one: n for n, one in reversed([*enumerate(triggers)])}
     return errors + [
-        invalid(f"{field}[{n}]", one, "is named twice") for n, one in enumerate(triggers) if one in triggers[:n]
+        invalid(f"{field}[{n}]", one, "is named twice") for n, one in enumerate(triggers) if first[one] < n
     ]

@@ -64,12 +64,15 @@ def validate_affinity(affinity: ClusterAffinity, path: str) -> list[FieldError]:
 def _terms(placement: Placement, overflowing: list[bool], path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
+    again: FieldError | None = None
     for index, term in enumerate(placement.cluster_affinities):
         where = f"{path}[{index}]"
         errors += [invalid(where, term.affinity_name, why) for why in label_key(term.affinity_name)]
         if term.affinity_name in seen:
-            value = _quotable_terms(placement.cluster_affinities)
-            errors.append(invalid(path, value, "each affinity term in a policy must have a unique name"))
+            if again is None:
+                value = _quotable_terms(placement.cluster_affinities)
+                again = invalid(path, value, "each affinity term in a policy must have a unique name")
+            errors.append(again)
         seen.add(term.affinity_name)
         errors += validate_affinity(term, where)
         if overflowing[index]:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from karmada.apiserver.auth.escalation import check_write
 from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
 from karmada.apiserver.auth.rbac import RbacAuthorizer
+from karmada.apiserver.auth.rules import Rule, TooManyPermissions, uncovered, words
 from karmada.machinery.httpserver.failure import Failure
 
 MASTER = UserInfo("root", ("system:masters",))
@@ -332,3 +333,34 @@ def test_a_claim_of_a_policy_grants_nothing_and_may_be_put_on_what_one_does_not_
             check_write(limited, LIMITED, resource, marked(obj, field, CLAIM | other), obj)
     with pytest.raises(Failure):
         check_write(limited, LIMITED, resource, marked(obj, field, CLAIM), None)
+
+
+def test_permissions_that_multiply_beyond_a_bound_are_not_compared():
+    many = tuple(f"a{number}" for number in range(101))
+    with pytest.raises(TooManyPermissions):
+        uncovered([], [Rule(many, many, many, many)])
+
+
+def test_many_rules_are_compared_with_many_up_to_a_bound():
+    held = [Rule(("get",), ("",), ("pods",), (f"a{number}",)) for number in range(2_000)]
+    wanted = [Rule(("get",), ("",), ("pods",), (f"b{number}",)) for number in range(2_000)]
+    assert uncovered(held, wanted[:5]) == wanted[:5]
+    with pytest.raises(TooManyPermissions):
+        uncovered(held, wanted)
+
+
+def test_a_grant_that_takes_too_long_to_judge_is_refused_with_the_limit(limited):
+    many = [f"a{number}" for number in range(1_001)]
+    obj = role("r", [rule(many, [""], ["pods"], many)], "ns")
+    with pytest.raises(Failure) as refused:
+        check_write(limited, LIMITED, "roles", obj, None)
+    assert refused.value.code == 403
+    assert "rules: comparing them with what you hold takes more than 1000000 comparisons" in refused.value.message
+
+
+def test_names_among_many_are_found_in_their_set_and_stay_in_order():
+    many = words([f"a{number}" for number in range(100)])
+    assert "a99" in many
+    assert "b" not in many
+    assert list(many)[:2] == ["a0", "a1"]
+    assert many == tuple(f"a{number}" for number in range(100))

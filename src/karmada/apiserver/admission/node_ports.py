@@ -33,29 +33,32 @@ class NodePorts:
                 self._new(spec, ports)
             else:
                 _keep(ports, spec, old)
-                self._changed(
-                    spec, ports, [port["nodePort"] for port in old.get("ports") or () if port.get("nodePort")]
-                )
+                before = {port["nodePort"] for port in old.get("ports") or () if port.get("nodePort")}
+                self._changed(spec, ports, before)
         if _checks_health(spec) and not (old is not None and _checks_health(old)):
             self._health_check(spec)
 
     def _new(self, spec: JSONObject, ports: list[JSONObject]) -> None:
         """Entries of the same port for several protocols share a node port."""
         of_port: dict[int, int] = {}
+        asked: dict[int, int] = {}
+        for port in ports:
+            if port.get("nodePort"):
+                asked.setdefault(port["port"], port["nodePort"])
         for index, port in enumerate(ports):
             number = port.get("nodePort") or 0
             if not number and not _allocates(spec):
                 continue
             shared = of_port.get(port["port"])
             if shared is None:
-                wanted = next((p["nodePort"] for p in ports if p["port"] == port["port"] and p.get("nodePort")), 0)
+                wanted = asked.get(port["port"], 0)
                 port["nodePort"] = of_port[port["port"]] = self._take(wanted, index) if wanted else self._free()
             elif not number:
                 port["nodePort"] = shared
             elif number != shared:
                 self._take(number, index)
 
-    def _changed(self, spec: JSONObject, ports: list[JSONObject], before: list[int]) -> None:
+    def _changed(self, spec: JSONObject, ports: list[JSONObject], before: set[int]) -> None:
         seen: set[tuple[str, int]] = set()
         for index, port in enumerate(ports):
             number = port.get("nodePort") or 0

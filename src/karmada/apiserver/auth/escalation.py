@@ -11,7 +11,15 @@ from karmada.api import annotations, labels
 from karmada.apiserver import failures
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.auth.rbac import GROUP, MASTERS, RbacAuthorizer
-from karmada.apiserver.auth.rules import Rule, describe, parse_rules, quoted, uncovered
+from karmada.apiserver.auth.rules import (
+    COMPARISONS,
+    Rule,
+    TooManyPermissions,
+    describe,
+    parse_rules,
+    quoted,
+    uncovered,
+)
 
 JSONObject = dict[str, Any]
 EVERYTHING = (Rule(("*",), ("*",), ("*",)), Rule(("*",), urls=("*",)))
@@ -69,7 +77,11 @@ def _check_binding(rbac: RbacAuthorizer, user: UserInfo, resource: str, obj: JSO
 def _confirm(
     rbac: RbacAuthorizer, user: UserInfo, namespace: str, wanted: tuple[Rule, ...], resource: str, name: str
 ) -> None:
-    missing = uncovered(rbac.rules_for(user, namespace), wanted)
+    try:
+        missing = uncovered(rbac.rules_for(user, namespace), wanted)
+    except TooManyPermissions:
+        why = f"rules: comparing them with what you hold takes more than {COMPARISONS} comparisons; grant less at once"
+        raise failures.forbidden(GROUP, resource, name, why) from None
     if missing:
         lines = "\n".join(sorted({describe(rule) for rule in missing}))
         why = (

@@ -1,12 +1,35 @@
 """RBAC rules as plain values: what one rule allows, and whether a set of rules covers another. Pure functions."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from karmada.apiserver.auth.model import Attributes
 
 JSONObject = dict[str, Any]
 ALL = "*"
+COMPARISONS = 1_000_000
+"""How many permissions that are granted are compared with rules of who grants them: about a second's work."""
+_FEW = 16
+
+
+class TooManyPermissions(ValueError):
+    """A grant that takes too many comparisons to judge."""
+
+
+class Words(tuple[str, ...]):
+    """Many words in their order, found without looking at each."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._known = frozenset(self)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._known
+
+
+def words(values: Sequence[str] | None) -> tuple[str, ...]:
+    """The values of a field of a rule."""
+    return Words(values) if values is not None and len(values) > _FEW else tuple(values or ())
 
 
 class Rule(NamedTuple):
@@ -49,10 +72,10 @@ def parse_rules(objects: Sequence[JSONObject] | None) -> tuple[Rule, ...]:
 
 def _parse(rule: JSONObject) -> Rule:
     return Rule(
-        tuple(rule.get("verbs") or ()),
-        tuple(rule.get("apiGroups") or ()),
-        tuple(rule.get("resources") or ()),
-        tuple(rule.get("resourceNames") or ()),
+        words(rule.get("verbs")),
+        words(rule.get("apiGroups")),
+        words(rule.get("resources")),
+        words(rule.get("resourceNames")),
         tuple(rule.get("nonResourceURLs") or ()),
     )
 
@@ -72,12 +95,31 @@ def url_matches(allowed: Sequence[str], path: str) -> bool:
 
 
 def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The single permissions in `wanted` that no rule of `owned` gives, merged by resource as messages show them."""
+    """The single permissions in `wanted` that no rule of `owned` gives, merged by resource as messages show them.
+
+    Raises `TooManyPermissions`: lists of verbs, groups, resources and names multiply.
+    """
     merged: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     others: list[Rule] = []
+    of_verb: dict[str, list[Rule]] = {}
+    for own in dict.fromkeys(owned):
+        for verb in dict.fromkeys(own.verbs):
+            of_verb.setdefault(verb, []).append(own)
+    left = COMPARISONS
     for rule in wanted:
+        if _count(rule) > left:
+            raise TooManyPermissions
         for single in _singles(rule):
-            if any(_covers(own, single) for own in owned):
+            held = False
+            left -= 1
+            for own in chain(of_verb.get(single.verbs[0], ()), of_verb.get(ALL, ())):
+                left -= 1 + len(own.urls)
+                held = _covers(own, single)
+                if held or left < 0:
+                    break
+            if left < 0:
+                raise TooManyPermissions
+            if held:
                 continue
             if single.urls:
                 others.append(single)
@@ -102,6 +144,11 @@ def describe(rule: Rule) -> str:
 def quoted(values: Iterable[str]) -> str:
     """A list as messages show it: `["a" "b"]`."""
     return "[" + " ".join(f'"{value}"' for value in values) + "]"
+
+
+def _count(rule: Rule) -> int:
+    """How many single permissions a rule has."""
+    return len(rule.verbs) * (len(rule.groups) * len(rule.resources) * (len(rule.names) or 1) + len(rule.urls))
 
 
 def _singles(rule: Rule) -> Iterable[Rule]:

@@ -174,8 +174,18 @@ def largest(items: list[Any]) -> Any:
     return max(items)
 
 
+def frozen(value: Any) -> Any:
+    """What equals the frozen form of every equal value, and can be looked up among many."""
+    if isinstance(value, dict):
+        return frozenset((key, frozen(item)) for key, item in value.items())
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
 def distinct(items: list[Any]) -> list[Any]:
-    return [item for index, item in enumerate(items) if item not in items[:index]]
+    first: dict[Any, Any] = {}
+    for item in items:
+        first.setdefault(frozen(item), item)
+    return list(first.values())
 
 
 def part_of(items: list[Any], start: int, end: int) -> list[Any]:
@@ -197,7 +207,7 @@ def sorted_list(items: list[Any]) -> list[Any]:
 
 
 def contains_all(left: list[Any], right: list[Any]) -> bool:
-    return all(item in left for item in right)
+    return {*map(frozen, right)} <= {*map(frozen, left)}
 
 
 def equivalent(left: list[Any], right: list[Any]) -> bool:
@@ -205,4 +215,4 @@ def equivalent(left: list[Any], right: list[Any]) -> bool:
 
 
 def intersects(left: list[Any], right: list[Any]) -> bool:
-    return any(item in left for item in right)
+    return not {*map(frozen, left)}.isdisjoint(map(frozen, right))

@@ -4,9 +4,10 @@ Resources of Kubernetes itself may be given to more than there is; those that ot
 not: who asks for them says a limit, and asks for all of it.
 """
 
-from karmada.api.field_errors import duplicate, forbidden, invalid, not_found, required
+from karmada.api.field_errors import FieldError, duplicate, forbidden, invalid, not_found, required
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_label, qualified_name, quantity_of
+from karmada.apiserver.failures import MAX_CAUSE_CHARACTERS
 from karmada.apiserver.schema.metadata import key_problems
 
 _OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
@@ -55,25 +56,44 @@ def resource_errors(path: str, resources: JSONObject) -> Errors:
     return errors
 
 
-def claim_errors(path: str, claims: list[JSONObject], known: list[str]) -> Errors:
+class PodClaims:
+    """The claims of a pod by name. Complaints list them as often as an answer has room for."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = frozenset(names)
+        listed = f": {', '.join(names)}" if names else " which is empty"
+        self._text = f": must be one of the names in pod.spec.resourceClaims{listed}"
+        self._room = MAX_CAUSE_CHARACTERS
+
+    def unknown(self, place: str, name: str) -> FieldError:
+        """The complaint about a name that is none of them."""
+        error = not_found(place, name)
+        if self._room < 0:
+            return error
+        self._room -= len(self._text)
+        return error._replace(message=error.message + self._text)
+
+
+def claim_errors(path: str, claims: list[JSONObject], known: PodClaims) -> Errors:
     """Claims of the pod that a container uses, as a whole or a request of it."""
     errors: Errors = []
     seen: set[str] = set()
+    in_part: set[str] = set()
     for index, claim in enumerate(claims):
         name, request, place = claim.get("name") or "", claim.get("request") or "", f"{path}[{index}]"
         if not name:
             errors.append(required(place))
             continue
         key = f"{name}/{request}" if request else name
-        if name in seen or key in seen or (not request and any(one.startswith(f"{name}/") for one in seen)):
+        if name in seen or key in seen or (not request and name in in_part):
             errors.append(duplicate(place, name if name in seen else key))
         if request and name not in seen:
             errors += dns_label(f"{place}.request", request)
         seen.add(key)
-        if name not in known:
-            listed = f": {', '.join(known)}" if known else " which is empty"
-            text = f"must be one of the names in pod.spec.resourceClaims{listed}"
-            errors.append(not_found(place, name)._replace(message=f"{not_found(place, name).message}: {text}"))
+        if request:
+            in_part.add(name)
+        if name not in known.names:
+            errors.append(known.unknown(place, name))
     return errors
 
 

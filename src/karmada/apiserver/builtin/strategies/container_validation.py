@@ -118,6 +118,7 @@ def _mounts(path: str, container: JSONObject, volumes: Mapping[str, JSONObject])
     errors: Errors = []
     paths: set[str] = set()
     devices = {device.get("name"): device.get("devicePath") for device in container.get("volumeDevices") or ()}
+    device_paths = {*devices.values()}
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         place = f"{path}[{index}]"
         name, where = mount.get("name") or "", mount.get("mountPath") or ""
@@ -132,7 +133,7 @@ def _mounts(path: str, container: JSONObject, volumes: Mapping[str, JSONObject])
         paths.add(where)
         if name in devices:
             errors.append(invalid(f"{place}.name", name, "must not already exist in volumeDevices"))
-        if where in devices.values():
+        if where in device_paths:
             errors.append(invalid(f"{place}.mountPath", where, "must not already exist as a path in volumeDevices"))
         errors += _sub_paths(path, place, mount) + _MOUNT(path, mount) + _read_only(f"{path}.recursiveReadOnly", mount)
         privileged = (container.get("securityContext") or {}).get("privileged")
@@ -174,6 +175,7 @@ def _devices(path: str, container: JSONObject, volumes: Mapping[str, JSONObject]
     names: set[str] = set()
     paths: set[str] = set()
     mounts = {mount.get("name"): mount.get("mountPath") for mount in container.get("volumeMounts") or ()}
+    mount_paths = {*mounts.values()}
     for index, device in enumerate(container.get("volumeDevices") or ()):
         place = f"{path}[{index}]"
         name, where = device.get("name") or "", device.get("devicePath") or ""
@@ -196,7 +198,7 @@ def _devices(path: str, container: JSONObject, volumes: Mapping[str, JSONObject]
             paths.add(where)
         if name in mounts:
             errors.append(invalid(f"{place}.name", name, "must not already exist in volumeMounts"))
-        if where in mounts.values():
+        if where in mount_paths:
             errors.append(invalid(f"{place}.devicePath", where, "must not already exist as a path in volumeMounts"))
         names |= {name} if name else set()
     return errors

@@ -237,7 +237,7 @@ def _validate_ingress_status(obj: JSONObject, old: JSONObject | None) -> Errors:
     def points(one: JSONObject | None) -> list[JSONObject]:
         return (((one or {}).get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
 
-    known = [point.get("ip") for point in points(old)]
+    known = {point.get("ip") for point in points(old)}
     errors: Errors = []
     for index, point in enumerate(points(obj)):
         errors += address_and_name(point, f"status.loadBalancer.ingress[{index}]", known)

@@ -98,7 +98,7 @@ def _conditions(conditions: list[JSONObject]) -> Errors:
 
 def _addresses(status: JSONObject, before: JSONObject, field: str) -> Errors:
     """Addresses are valid, or were there before; of each family there is at most one."""
-    known = [one.get("ip") for one in before.get(field) or ()]
+    known = {one.get("ip") for one in before.get(field) or ()}
     found = [one.get("ip") or "" for one in status.get(field) or ()]
     errors: Errors = []
     for index, address in enumerate(found):
@@ -131,11 +131,14 @@ def _transitions(
     declared = {one.get("name"): one for one in spec.get(containers) or ()}
     if containers != "ephemeralContainers" and _may_restart_all(spec):
         return
+    reported: dict[Any, JSONObject] = {}
+    for one in new:
+        reported.setdefault(one.get("name"), one)
     for index, before in enumerate(old):
         ended = (before.get("state") or {}).get("terminated")
         if ended is None:
             continue
-        after = next((one for one in new if one.get("name") == before.get("name")), None)
+        after = reported.get(before.get("name"))
         if after is None or (after.get("state") or {}).get("terminated") is not None:
             continue
         container = declared.get(before.get("name"))
@@ -203,14 +206,14 @@ def _users(statuses: list[JSONObject], path: str, spec: JSONObject) -> Errors:
 
 
 def _allocated(statuses: list[JSONObject], path: str, containers: list[JSONObject]) -> Errors:
-    declared = {one.get("name"): one.get("resources") or {} for one in containers}
+    declared = {one.get("name"): _allocatable(one.get("resources") or {}) for one in containers}
     errors: Errors = []
     for index, status in enumerate(statuses):
-        resources = declared.get(status.get("name"))
+        names = declared.get(status.get("name"))
         for at, entry in enumerate(status.get("allocatedResourcesStatus") or ()):
             place = f"{path}[{index}].allocatedResourcesStatus[{at}]"
-            if resources is not None:
-                errors += _allocated_name(entry.get("name") or "", f"{place}.name", resources)
+            if names is not None:
+                errors += _allocated_name(entry.get("name") or "", f"{place}.name", names)
             seen: set[Any] = set()
             for number, one in enumerate(entry.get("resources") or ()):
                 inside = f"{place}.resources[{number}]"
@@ -221,15 +224,20 @@ def _allocated(statuses: list[JSONObject], path: str, containers: list[JSONObjec
     return errors
 
 
-def _allocated_name(name: str, field: str, resources: JSONObject) -> Errors:
-    if not name.startswith("claim:"):
-        if name in (resources.get("requests") or {}):
-            return []
-        return [invalid(field, name, "must match one of the container's resource requests")]
+def _allocatable(resources: JSONObject) -> set[str]:
+    """What a container's status may speak of: resources that it requests, and its claims."""
+    names = {name for name in resources.get("requests") or () if not name.startswith("claim:")}
     for claim in resources.get("claims") or ():
         request = claim.get("request")
-        if name == f"claim:{claim.get('name')}" + (f"/{request}" if request else ""):
-            return []
+        names.add(f"claim:{claim.get('name')}" + (f"/{request}" if request else ""))
+    return names
+
+
+def _allocated_name(name: str, field: str, names: set[str]) -> Errors:
+    if name in names:
+        return []
+    if not name.startswith("claim:"):
+        return [invalid(field, name, "must match one of the container's resource requests")]
     text = (
         "must match one of the container's resource claims as 'claim:<claimName>/<requestName>' when "
         "container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty"

@@ -87,10 +87,10 @@ def _deadline(new: int | None, old: int | None) -> Errors:
 
 
 def _tolerations(new: list[JSONObject], old: list[JSONObject]) -> Errors:
-    def bare(value: JSONObject) -> JSONObject:
-        return {key: item for key, item in value.items() if key != "tolerationSeconds"}
+    def bare(tolerations: list[JSONObject]) -> set[frozenset[tuple[str, Any]]]:
+        return {frozenset(pair for pair in one.items() if pair[0] != "tolerationSeconds") for one in tolerations}
 
-    if all(any(bare(one) == bare(other) for other in new) for one in old):
+    if bare(old) <= bare(new):
         return []
     return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
 

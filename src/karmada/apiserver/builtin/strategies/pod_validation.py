@@ -16,13 +16,14 @@ from karmada.apiserver.builtin.strategies.common import (
     qualified_name,
     unsupported,
 )
-from karmada.apiserver.builtin.strategies.compute_resources import claim_errors, resource_errors
+from karmada.apiserver.builtin.strategies.compute_resources import PodClaims, claim_errors, resource_errors
 from karmada.apiserver.builtin.strategies.container_validation import (
     common_errors,
     init_errors,
     restarting,
     running_errors,
 )
+from karmada.apiserver.builtin.strategies.devices import too_many
 from karmada.apiserver.builtin.strategies.pod_resources import pod_resource_errors
 from karmada.apiserver.builtin.strategies.scheduling_rules import AFFINITY, spread
 from karmada.apiserver.builtin.strategies.security_contexts import POD_SECURITY, host_sysctls, system_errors
@@ -31,6 +32,9 @@ from karmada.apiserver.builtin.strategies.tolerations import toleration_errors
 from karmada.apiserver.builtin.strategies.volume_sources import volume_errors
 from karmada.apiserver.schema.metadata import annotations, labels
 
+MOST_CONTAINERS = 10_000
+"""Containers of a sort in a pod: with what they have by default, no more fit into an object that can be stored."""
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _MAX_INT32 = 2**31 - 1
 _MOST_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES, _LONGEST_HOST = 3, 32, 2048, 64
 _SYSTEMS = ("linux", "windows")
@@ -78,6 +82,11 @@ def always_restarts(spec: JSONObject, path: str, kind: str) -> Errors:
 
 def spec_errors(spec: JSONObject, path: str, pod: JSONObject | None = None) -> Errors:
     """What is wrong with a pod spec; `pod` is the metadata of a pod, None for a template."""
+    crowded = [
+        error for name in _CONTAINERS for error in too_many(f"{path}.{name}", spec.get(name) or (), MOST_CONTAINERS)
+    ]
+    if crowded:
+        return crowded
     errors, volumes = volume_errors(f"{path}.volumes", spec.get("volumes") or [], pod)
     errors += _containers(path, spec, volumes) + _POD(path, spec)
     errors += host_sysctls(spec, path) + pod_resource_errors(spec, path)
@@ -89,7 +98,7 @@ def spec_errors(spec: JSONObject, path: str, pod: JSONObject | None = None) -> E
 def _each_container(spec: JSONObject, path: str) -> list[tuple[str, JSONObject]]:
     found = (
         (f"{path}.{field}[{index}]", container)
-        for field in ("initContainers", "containers", "ephemeralContainers")
+        for field in _CONTAINERS
         for index, container in enumerate(spec.get(field) or ())
     )
     return list(found)
@@ -97,7 +106,7 @@ def _each_container(spec: JSONObject, path: str) -> list[tuple[str, JSONObject]]
 
 def _containers(path: str, spec: JSONObject, volumes: Mapping[str, JSONObject]) -> Errors:
     errors: Errors = [] if spec.get("containers") else [required(f"{path}.containers")]
-    claims = sorted({claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name")})
+    claims = PodClaims(sorted({claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name")}))
     seen: set[str] = set()
     ports: set[str] = set()
     for index, container in enumerate(spec.get("containers") or ()):

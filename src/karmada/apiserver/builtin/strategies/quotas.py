@@ -64,11 +64,14 @@ def _validate_quota(obj: JSONObject, old: JSONObject | None) -> Errors:
         errors += _resource(f"spec.hard[{name}]", name)
         errors += _quota_amount(f"spec.hard[{name}]", name, amount)
     scopes = spec.get("scopes") or []
+    # Complaints quote the whole list, which must not be spelled out for each of its items.
+    unknown = invalid("spec.scopes", scopes, "unsupported scope")
+    unfit = invalid("spec.scopes", scopes, "unsupported scope applied to resource")
     for scope in scopes:
         if scope not in _SCOPES:
-            errors.append(invalid("spec.scopes", scopes, "unsupported scope"))
-        elif any(not _fits(scope, name) for name in hard):
-            errors.append(invalid("spec.scopes", scopes, "unsupported scope applied to resource"))
+            errors.append(unknown)
+        elif _unfit(scope, hard):
+            errors.append(unfit)
     conflicts = ({"Terminating", "NotTerminating"}, {"BestEffort", "NotBestEffort"})
     if any(pair <= set(scopes) for pair in conflicts):
         errors.append(invalid("spec.scopes", scopes, "conflicting scopes"))
@@ -103,13 +106,12 @@ def _scope_selector(value: JSONObject, hard: JSONObject) -> Errors:
         or None
     }
     errors: Errors = []
+    unfit = invalid(field, shown, "unsupported scope applied to resource")
     for one in wanted:
         scope, operator, values = one.get("scopeName") or "", one.get("operator") or "", one.get("values") or []
         if scope not in _SCOPES:
             errors.append(invalid(f"{field}.scopeName", scope, "unsupported scope"))
-        errors += [
-            invalid(field, shown, "unsupported scope applied to resource") for name in hard if not _fits(scope, name)
-        ]
+        errors += [unfit] * len(_unfit(scope, hard))
         if scope in _EXISTING and operator != "Exists":
             names = [f"ResourceQuotaScope{name}" for name in _EXISTING]
             text = f"must be 'Exists' when scope is any of {', '.join(names[:-1])} or {names[-1]}"
@@ -127,9 +129,12 @@ def _scope_selector(value: JSONObject, hard: JSONObject) -> Errors:
     return errors
 
 
+def _unfit(scope: str, hard: JSONObject) -> list[str]:
+    """Resources that a quota cannot count by a scope."""
+    return [name for name in _STANDARD if name in hard and not _fits(scope, name)]
+
+
 def _fits(scope: str, resource: str) -> bool:
-    if resource not in _STANDARD:
-        return True
     if scope == "VolumeAttributesClass":
         return resource in ("persistentvolumeclaims", "requests.storage")
     return resource == "pods" if scope == "BestEffort" else resource in _COMPUTE

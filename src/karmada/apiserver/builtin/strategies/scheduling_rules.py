@@ -83,16 +83,17 @@ def _label_keys(path: str, term: JSONObject) -> Errors:
         elif keys:
             errors += each(qualified_name)(f"{path}.{field}", keys)
     known = {*((selects or {}).get("matchLabels") or {})}
+    last = {key: index for index, key in enumerate(shared)}
     for expression in (selects or {}).get("matchExpressions") or ():
         key = expression.get("key") or ""
-        if key in shared and key in known:
-            place = f"{path}[{len(shared) - 1 - shared[::-1].index(key)}]"
-            errors.append(invalid(place, key, "exists in both matchLabelKeys and labelSelector"))
+        if key in last and key in known:
+            errors.append(invalid(f"{path}[{last[key]}]", key, "exists in both matchLabelKeys and labelSelector"))
         known.add(key)
+    both = {*apart} & last.keys()
     return errors + [
         invalid(f"{path}.matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys")
         for index, key in enumerate(shared)
-        if key in apart
+        if key in both
     ]
 
 
@@ -155,8 +156,9 @@ def spread(path: str, constraints: list[JSONObject]) -> Errors:
     """How pods are spread: one constraint for a topology and an action."""
     errors = each(_SPREAD)(path, constraints)
     pairs = [(one.get("topologyKey") or "", one.get("whenUnsatisfiable") or "") for one in constraints]
+    last = {pair: index for index, pair in enumerate(pairs)}
     for index, pair in enumerate(pairs):
-        if pair in pairs[index + 1 :]:
+        if index < last[pair]:
             place = f"{path}[{index}].{{topologyKey, whenUnsatisfiable}}"
             errors.append(duplicate(place, f"{{{pair[0]}, {pair[1]}}}"))
     return errors

@@ -125,7 +125,7 @@ def _validate(obj: JSONObject, old: JSONObject | None) -> Errors:
     errors += _affinity(spec)
     if kind != "ExternalName":
         errors += cluster_ip_errors(spec, old["spec"] if old is not None else None)
-    known = (old["spec"].get("externalIPs") or []) if old is not None else []
+    known = {*(old["spec"].get("externalIPs") or ())} if old is not None else set()
     for index, address in enumerate(spec.get("externalIPs") or ()):
         if address not in known or not ip_address("", address):
             errors += _external_ip(f"spec.externalIPs[{index}]", address)
@@ -150,8 +150,8 @@ def _source_ranges(obj: JSONObject, old: JSONObject | None) -> Errors:
     ranges = obj["spec"].get("loadBalancerSourceRanges") or []
     wrong = obj["spec"]["type"] != "LoadBalancer"
     if ranges:
-        known = (old["spec"].get("loadBalancerSourceRanges") or []) if old is not None else []
-        known = [one.strip() for one in known]
+        before = (old["spec"].get("loadBalancerSourceRanges") or []) if old is not None else []
+        known = {one.strip() for one in before}
         errors = [forbidden("spec.LoadBalancerSourceRanges", _BALANCED)] if wrong else []
         for index, one in enumerate(ranges):
             if one.strip() not in known:

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from karmada.api.field_errors import FieldError, duplicate, invalid, required
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, ip_address, unsupported
+from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, ip_address, repeated, unsupported
 
 _FAMILIES = ("IPv4", "IPv6")
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -29,15 +29,16 @@ def cluster_ip_errors(spec: JSONObject, old: JSONObject | None) -> Errors:
     addresses: list[str] = spec.get("clusterIPs") or []
     families: list[str] = spec.get("ipFamilies") or []
     errors = _linked(spec.get("clusterIP") or "", addresses)
+    again = set(repeated(families))
     for index, family in enumerate(families):
         if family not in _FAMILIES:
             errors.append(unsupported(f"spec.ipFamilies[{index}]", family, _FAMILIES))
-        if family in families[:index]:
+        if index in again:
             errors.append(duplicate(f"spec.ipFamilies[{index}]", family))
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _POLICIES:
         errors.append(unsupported("spec.ipFamilyPolicy", policy, _POLICIES))
-    unreadable = list(_unreadable(addresses, (old or {}).get("clusterIPs") or []))
+    unreadable = list(_unreadable(addresses, {*((old or {}).get("clusterIPs") or ())}))
     errors += unreadable
     if len(addresses) > 2:
         errors.append(invalid("spec.clusterIPs", addresses, "may only hold up to 2 values"))
@@ -65,7 +66,7 @@ def _linked(first: str, addresses: list[str]) -> Errors:
     return []
 
 
-def _unreadable(addresses: list[str], known: list[str]) -> Iterator[FieldError]:
+def _unreadable(addresses: list[str], known: set[str]) -> Iterator[FieldError]:
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":
             if len(addresses) > 1:
@@ -88,7 +89,8 @@ def _addresses_changed(spec: JSONObject, old: JSONObject) -> Errors:
     before, after = old.get("clusterIPs") or [], spec.get("clusterIPs") or []
     if len(before) == len(after):
         places = [index for index, address in enumerate(before) if address != after[index]]
-        return [invalid(f"spec.clusterIPs[{index}]", after, FIXED) for index in places]
+        error = invalid("", after, FIXED)
+        return [error._replace(field=f"spec.clusterIPs[{index}]") for index in places]
     errors: Errors = []
     if not after:
         errors.append(invalid("spec.clusterIPs[0]", None, "primary clusterIP can not be unset"))

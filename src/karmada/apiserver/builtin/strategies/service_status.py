@@ -19,14 +19,14 @@ def status_errors(obj: JSONObject, old: JSONObject | None) -> Errors:
         text = "may only be used when `spec.type` is 'LoadBalancer'"
         return [forbidden("status.loadBalancer.ingress", text)]
     before = (((old or {}).get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    known = [point.get("ip") for point in before]
+    known = {point.get("ip") for point in before}
     errors: Errors = []
     for index, point in enumerate(ingress or ()):
         errors += _point(point, f"status.loadBalancer.ingress[{index}]", known)
     return errors
 
 
-def _point(point: JSONObject, path: str, known: list[Any]) -> Errors:
+def _point(point: JSONObject, path: str, known: set[Any]) -> Errors:
     address, mode = point.get("ip") or "", point.get("ipMode")
     errors = address_and_name(point, path, known)
     if mode is None and address:
@@ -38,7 +38,7 @@ def _point(point: JSONObject, path: str, known: list[Any]) -> Errors:
     return errors
 
 
-def address_and_name(point: JSONObject, path: str, known: list[Any]) -> Errors:
+def address_and_name(point: JSONObject, path: str, known: set[Any]) -> Errors:
     """Where a load balancer can be reached: an address, unless it was there before, and a name."""
     address, host = point.get("ip") or "", point.get("hostname") or ""
     errors = ip_address(f"{path}.ip", address) if address and address not in known else []

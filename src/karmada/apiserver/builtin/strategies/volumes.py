@@ -11,6 +11,7 @@ from karmada.apiserver.builtin.strategies.common import (
     one_of,
     qualified_name,
     quantity_of,
+    repeated,
     strategy,
     unsupported,
 )
@@ -120,23 +121,23 @@ def _validate_class(obj: JSONObject, old: JSONObject | None) -> Errors:
 def _topologies(terms: list[JSONObject]) -> Errors:
     """Where volumes may be: terms differ, and so do the keys of one and the values of a key."""
     errors: Errors = []
-    seen: list[dict[str, set[str]]] = [{}]
+    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
     for index, term in enumerate(terms):
         path = f"allowedTopologies[{index}].matchLabelExpressions"
-        found: dict[str, set[str]] = {}
+        found: dict[str, frozenset[str]] = {}
         for at, wanted in enumerate(term.get("matchLabelExpressions") or ()):
             key, values = wanted.get("key") or "", wanted.get("values") or []
             if not values:
                 errors.append(required(f"{path}[{at}].values"))
-            again = [place for place, value in enumerate(values) if value in values[:place]]
-            errors += [duplicate(f"{path}[{at}].values[{place}]", values[place]) for place in again]
+            errors += [duplicate(f"{path}[{at}].values[{place}]", values[place]) for place in repeated(values)]
             errors += qualified_name(f"{path}[{at}].key", key)
             if key in found:
                 errors.append(duplicate(f"{path}[{at}].key", key))
-            found[key] = set(values)
-        if found in seen:
+            found[key] = frozenset(values)
+        term_values = frozenset(found.items())
+        if term_values in seen:
             errors.append(duplicate(path, ""))
-        seen.append(found)
+        seen.add(term_values)
     return errors
 
 
