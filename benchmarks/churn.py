@@ -67,8 +67,8 @@ async def cycles(hub: Client, members: dict[str, Client], processes: list[psutil
             sizes = tuple(process.memory_info().rss / MEGABYTE for process in processes)
             samples.append(Sample((time.monotonic() - started) / 60, (len(samples) + 1) * COUNT, sizes))
             print("  after a cycle: " + ", ".join(f"{size:.1f} MB" for size in sizes), flush=True)
-    if path := os.environ.get("KARMADA_BENCH_SAMPLES"):
-        await asyncio.to_thread(Path(path).write_text, "".join(f"{sample}\n" for sample in samples))
+            if path := os.environ.get("KARMADA_BENCH_SAMPLES"):
+                await asyncio.to_thread(Path(path).write_text, "".join(f"{sample}\n" for sample in samples))
     return [sample.megabytes for sample in samples]
 
 

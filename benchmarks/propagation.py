@@ -185,14 +185,17 @@ class Load:
 
     async def _watch(self, member: str) -> None:
         collection = self._members[member].encoded(DEPLOYMENTS)
-        now = await revision(self._members[member])
-        async with collection.watch(Scope(self._namespace), now) as batches:
-            async for batch in batches:
-                now = time.perf_counter()
-                for event in batch:
-                    if event.type is EventType.ADDED:
-                        self._seen.setdefault((member, identity(event.object).name), now)
-                self._arrived.set()
+        reached = await revision(self._members[member])
+        while True:  # Servers end watches after half an hour and more.
+            async with collection.watch(Scope(self._namespace), reached) as batches:
+                async for batch in batches:
+                    now = time.perf_counter()
+                    for event in batch:
+                        which = identity(event.object)
+                        reached = which.resource_version
+                        if event.type is EventType.ADDED:
+                            self._seen.setdefault((member, which.name), now)
+                    self._arrived.set()
 
 
 async def revision(client: Client) -> str:
