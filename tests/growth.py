@@ -7,6 +7,7 @@ numbers (`counted` makes values that count theirs), and characters of what is sa
 
 import copy
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, ClassVar, NamedTuple
@@ -136,13 +137,14 @@ class Case(NamedTuple):
 
 def cases(schema: Schema, chosen: Callable[[Path], bool]) -> Iterator[Case]:
     """Every list and map of a kind alone, and those of an object together."""
-    holders: set[Path] = set()
-    for path in filter(chosen, _lists(schema)):
+    paths = list(filter(chosen, _lists(schema)))
+    beside = Counter(path[:-1] for path in paths)
+    for path in paths:
+        together = beside.pop(path[:-1], 0) > 1 and len(path) > 1
         for alike in (True, False):
             yield Case(path, alike, False)
-            if path[:-1] not in holders and len(path) > 1:
+            if together:
                 yield Case(path, alike, True)
-        holders.add(path[:-1])
 
 
 def _lists(schema: Schema, at: Path = (), above: tuple[str, ...] = ()) -> Iterator[Path]:

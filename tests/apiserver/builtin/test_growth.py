@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from random import Random
 
 import orjson
 import pytest
 from tests.growth import Case, Path, Work, cases, counted, excess, grows, with_entries, work
 
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.admission.node_ports import NodePorts
+from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.builtin.strategies.compute_resources import PodClaims, claim_errors
 from karmada.apiserver.builtin.strategies.pod_validation import MOST_CONTAINERS, spec_errors
@@ -128,3 +132,23 @@ def test_a_pod_with_more_containers_than_can_be_stored_is_refused_as_a_whole() -
     spec = {"containers": [{}] * (MOST_CONTAINERS + 1)}
     (error,) = spec_errors(spec, "spec")
     assert str(error) == f"spec.containers: Too many: {MOST_CONTAINERS + 1}: must have at most {MOST_CONTAINERS} items"
+
+
+@pytest.mark.parametrize("old", [None, {"type": "NodePort", "ports": []}], ids=["create", "update"])
+def test_ports_of_a_service_are_allocated_without_looking_at_each_other(old: JSONObject | None) -> None:
+    type_ = KINDS["Service"].type
+    request = AdmissionRequest(Operation.CREATE, type_, "ns", "o", "", {}, old, UserInfo("u"), {}, dry_run=True)
+
+    def measure(count: int) -> Work:
+        ports = counted([{"port": number, "nodePort": number} for number in range(1, count + 1)])
+        before = old and {**old, "ports": counted([{"port": 1, "nodePort": -number} for number in range(count)])}
+
+        def said() -> int:
+            NodePorts(request, {}, Random(1)).give({"type": "NodePort", "ports": ports}, before)
+            return 0
+
+        return work(said)
+
+    cost = excess(measure)
+    assert cost is not None
+    assert not grows(cost)

@@ -1,10 +1,13 @@
 """Expressions: the language, the libraries Kubernetes adds, and what is said about those that are wrong."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.growth import Work, counted, excess, grows, work
 
 from karmada.apiserver import cel
+from karmada.apiserver.cel import text
 
 VARIABLES = {"self": "dyn"}
 
@@ -31,6 +34,10 @@ VARIABLES = {"self": "dyn"}
         ("'%s-%d'.format(['a', 5])", "a-5"),
         ("'a,b'.split(',').join('-')", "a-b"),
         ("sets.contains([1, 2], [1])", True),
+        ("sets.intersects([{'a': 1}], [{'a': 2}, {'a': 1}])", True),
+        ("sets.equivalent([1, 2], [2, 1, 1])", True),
+        ("[2, 1, 2].distinct()", [2, 1]),
+        ("[[1], {'a': [2]}, [1], {'a': [2]}].distinct()", [[1], {"a": [2]}]),
         ("semver('1.2.3').isLessThan(semver('1.10.0'))", True),
         ("semver('1.0.0-alpha.1').isLessThan(semver('1.0.0'))", True),
         ("format.dns1123Label().validate('a-b').hasValue()", False),
@@ -73,3 +80,22 @@ def test_types_are_checked() -> None:
 
 def test_programs_are_compiled_once() -> None:
     assert cel.compile("self == 1", VARIABLES) is cel.compile("self == 1", VARIABLES)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(lambda items, others: text.distinct(items), id="distinct"),
+        pytest.param(text.contains_all, id="contains"),
+        pytest.param(text.equivalent, id="equivalent"),
+        pytest.param(text.intersects, id="intersects"),
+    ],
+)
+def test_items_of_lists_are_not_compared_with_each_other(function: Callable[[list[Any], list[Any]], object]) -> None:
+    def measure(count: int) -> Work:
+        items, others = (counted([{"name": f"a{(n + shift) % count}"} for n in range(count)]) for shift in (0, 1))
+        return work(lambda: function(items, others) is None)
+
+    cost = excess(measure)
+    assert cost is not None
+    assert not grows(cost)
