@@ -178,7 +178,10 @@ async def test_objects_are_indexed_anew_when_what_is_indexed_changes() -> None:
     assert store.by_uid("old") is not None
 
     def red() -> list[str]:
-        match = lambda item: item.index.labels.get("c") == "red"  # noqa: E731
+
+        def match(item: Item) -> bool:
+            return item.index.labels.get("c") == "red"
+
         return [item.name for item in store.list(PODS, match=match, label=Label("c", "red")).items]
 
     assert red() == []
