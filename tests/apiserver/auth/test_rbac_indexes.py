@@ -186,3 +186,30 @@ async def test_the_authoriser_knows_what_is_stored_and_follows_every_change():
     await store.create(("", "clusterroles"), "", "other", stored(role("other", GET)), none)
     assert rbac.role_rules(("", "other")) is None
     await store.stop()
+
+
+def test_rules_without_end_in_a_namespace_cost_a_bounded_look_and_leave_cluster_wide_grants_alone():
+    rbac = RbacAuthorizer()
+    rbac.put("clusterroles", role("reader", GET))
+    rbac.put("clusterrolebindings", {**binding({"kind": "User", "name": "controller"}, namespace=""), "name": "c"})
+    rbac.put(
+        "roles", {"metadata": {"name": "many", "namespace": "ns"}, "rules": [LIST] * (module.LOOKED_AT + 5) + [GET]}
+    )
+    everybody = {"kind": "Group", "name": "system:authenticated"}
+    reference = {"kind": "Role", "name": "many"}
+    rbac.put("rolebindings", {**binding(everybody, USER, name="many"), "roleRef": reference})
+    rbac.put("rolebindings", binding(USER, name="z"))
+    refused = rbac.authorize(UserInfo("u"), PODS)
+    assert (refused.allowed, "bind fewer" in refused.reason) == (False, True)
+    assert rbac.authorize(UserInfo("controller", groups=("system:authenticated",)), PODS).allowed
+    assert len(rbac.rules_for(UserInfo("u"), "ns")) == module.LOOKED_AT
+
+
+def test_as_many_bindings_as_are_looked_at_may_apply():
+    rbac = RbacAuthorizer()
+    rbac.put("clusterroles", role("reader", GET))
+    for number in range(module.LOOKED_AT // 2):
+        reference = {"kind": "Role", "name": "gone"} if number else {"kind": "ClusterRole", "name": "reader"}
+        rbac.put("rolebindings", {**binding(USER, name=f"b{number}"), "roleRef": reference})
+    assert rbac.authorize(UserInfo("u"), PODS).allowed
+    assert "not found" in rbac.authorize(UserInfo("u"), Attributes("list", resource="pods", namespace="ns")).reason

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
 from karmada.apiserver.auth.model import Attributes, Decision, UserInfo
@@ -21,6 +22,10 @@ MASTERS: Final = "system:masters"
 CACHE_SIZE = 16_384
 CACHED_CHARACTERS = 2048
 """Questions longer than this are not remembered: their names are up to whoever asks."""
+LOOKED_AT = 20_000
+"""Rules and bindings that one decision looks at, in some ten milliseconds: who administers a namespace may write
+any number of roles and bindings there, for anybody."""
+_TOO_MANY = f"RBAC: only {LOOKED_AT} of the rules and bindings that apply were looked at; bind fewer"
 
 _ALLOWED: Final = Decision(True)
 _Question = tuple[str, tuple[str, ...], Attributes]
@@ -106,8 +111,9 @@ class RbacAuthorizer:
         return len(self._decisions) + len(self._of_any_name)
 
     def rules_for(self, user: UserInfo, namespace: str) -> list[Rule]:
-        """Every rule that applies to a user in a namespace (or in none)."""
-        return [rule for grant in self._grants(user, namespace) for rule in self._roles.get(grant.role, ())]
+        """The rules that apply to a user in a namespace (or in none), at most `LOOKED_AT`."""
+        found = (rule for grant in self._grants(user, namespace) for rule in self._roles.get(grant.role, ()))
+        return list(islice(found, LOOKED_AT))
 
     def role_rules(self, role: RoleKey) -> tuple[Rule, ...] | None:
         """Rules of a role; None when it does not exist."""
@@ -117,15 +123,23 @@ class RbacAuthorizer:
         """The decision, and whether another name could have another one."""
         missing: list[str] = []
         by_name = False
+        left = LOOKED_AT
         for grant in self._grants(user, attributes.namespace):
+            if left <= 0:
+                return Decision(False, _TOO_MANY), by_name
             rules = self._roles.get(grant.role)
+            left -= 1
             if rules is None:
                 missing.append(_not_found(grant.role))
                 continue
-            for rule in rules:
+            looked_at = rules[:left]
+            left -= len(rules)
+            for rule in looked_at:
                 by_name = by_name or bool(rule.names and rule._replace(names=()).allows(attributes))
                 if rule.allows(attributes):
                     return Decision(True, f"RBAC: allowed by {grant.reason}"), by_name
+        if left < 0:
+            return Decision(False, _TOO_MANY), by_name
         if not missing:
             return Decision(False), by_name
         unique = list(dict.fromkeys(missing))

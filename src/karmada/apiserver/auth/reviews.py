@@ -12,7 +12,7 @@ import orjson
 
 from karmada.apiserver.auth.authentication import Authenticator
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
-from karmada.apiserver.auth.rbac import MASTERS, RbacAuthorizer
+from karmada.apiserver.auth.rbac import LOOKED_AT, MASTERS, RbacAuthorizer
 from karmada.apiserver.auth.rules import Rule, quoted
 from karmada.apiserver.failures import invalid
 from karmada.apiserver.resources import FieldError
@@ -93,7 +93,7 @@ def self_subject_rules_review(obj: JSONObject, context: ReviewContext) -> JSONOb
     status = {
         "resourceRules": [rule.to_object() for rule in rules if not rule.urls],
         "nonResourceRules": [rule.to_object() for rule in rules if rule.urls],
-        "incomplete": False,
+        "incomplete": len(rules) >= LOOKED_AT,
     }
     return {**_head(obj), "metadata": {}, "spec": {}, "status": status}
 
