@@ -54,7 +54,6 @@ KINDS: dict[str, tuple[GroupVersionResource, dict[str, Any]]] = {
         ("pods", "status.podIPs=1.2.3.4", False),
         ("jobs", "status.successful=0", True),
         ("jobs", "status.successful!=0", False),
-        ("replicasets", "status.replicas=0", True),
         ("events", "source=kubelet,involvedObject.kind=Pod", True),
         ("events", "source=other", False),
         ("resourceslices", "spec.driver=d.example,spec.nodeName=n", True),

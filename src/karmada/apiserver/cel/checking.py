@@ -37,7 +37,12 @@ _TAKING = frozenset(("_[_]", "value", "orValue"))
 
 
 class IllTyped(Exception):
-    """An expression that cannot be evaluated on any value of the declared types."""
+    """An expression that cannot be evaluated on any value of the declared types; `part` is the number of what is wrong
+    in its serialised form, 0 where that is not known."""
+
+    def __init__(self, text: str, part: int = 0) -> None:
+        super().__init__(text)
+        self.part = part
 
 
 def infer(node: Node, known: Mapping[str, Type]) -> Type:
@@ -63,7 +68,7 @@ class Inference:
                 self.types[node.id] = known[node.name] if node.name in known else _named(node.name)
                 return self.types[node.id]
             case Select():
-                found = _select(self.infer(node.operand, known), node.name)
+                found = _select(self.infer(node.operand, known), node.name, node.id)
                 self.types[node.id] = BOOL if node.tests else found
                 return self.types[node.id]
             case Elements():
@@ -85,11 +90,11 @@ class Inference:
         if node.function == "_?._":
             operand, field = node.arguments
             assert isinstance(field, Constant)
-            found = _select(self.infer(operand, known), field.value)
+            found = _select(self.infer(operand, known), field.value, node.id)
             return found if found.name == "optional_type" else optional_of(found)
         wrong = literals.problem(node)
         if wrong:
-            raise IllTyped(wrong)
+            raise IllTyped(wrong, node.id)
         given = [self.infer(argument, known, node.function in _ANY_ELEMENTS) for argument in node.arguments]
         if node.function == "format" and len(given) == 2:
             self._format(node, known)
@@ -107,7 +112,7 @@ class Inference:
                 results.append(resolved(form.result, bound))
         if not results:
             shown = ", ".join(map(str, given))
-            raise IllTyped(f"found no matching overload for '{node.function}' applied to '({shown})'")
+            raise IllTyped(f"found no matching overload for '{node.function}' applied to '({shown})'", node.id)
         made = results[0] if all(one == results[0] for one in results) else DYN
         if node.function in _TAKING:
             self.types[node.id] = made
@@ -150,19 +155,19 @@ def _named(name: str) -> Type:
     return Type("type") if name.removeprefix("google.protobuf.").lower() in _TYPES else DYN
 
 
-def _select(operand: Type, field: str) -> Type:
+def _select(operand: Type, field: str, part: int) -> Type:
     if operand.name == "optional_type":
-        found = _select(operand.parameters[0], field)
+        found = _select(operand.parameters[0], field, part)
         return found if found.name == "optional_type" else optional_of(found)
     if operand.name in ("dyn", "free"):
         return DYN
     if operand.name == "map":
         return operand.parameters[1]
     if not operand.fields:
-        raise IllTyped(f"type '{operand}' does not support field selection")
+        raise IllTyped(f"type '{operand}' does not support field selection", part)
     found = operand.fields.get(field) or operand.fields.get(f"__{field}__", FREE)
     if found is FREE:
-        raise IllTyped(f"undefined field '{field}'")
+        raise IllTyped(f"undefined field '{field}'", part)
     return found
 
 

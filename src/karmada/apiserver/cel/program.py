@@ -14,7 +14,7 @@ from karmada.apiserver.cel import authorization, cost, named_formats, two_variab
 from karmada.apiserver.cel.checking import IllTyped, Inference
 from karmada.apiserver.cel.converting import converted
 from karmada.apiserver.cel.restoring import restored
-from karmada.apiserver.cel.syntax import Node, read
+from karmada.apiserver.cel.syntax import Node, positions, read
 from karmada.apiserver.cel.types import Type
 
 DYN = "dyn"
@@ -50,6 +50,17 @@ class Program:
     def syntax(self) -> Node:
         """The syntax tree, macros expanded."""
         return restored(read(self._expression.serialize()))
+
+    def pointed_out(self, expression: str, error: IllTyped) -> str:
+        """What is wrong with the expression that this was compiled from, and where."""
+        place = positions(self._expression.serialize()).get(error.part)
+        if place is None or _source(expression)[1] != expression:
+            return str(error)
+        before = expression[:place]
+        column = place - before.rfind("\n") - 1
+        line = expression.split("\n")[before.count("\n")]
+        where = f"<input>:{before.count(chr(10)) + 1}:{column + 1}"
+        return f"ERROR: {where}: {error}\n | {line}\n | {'.' * column}^"
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """The value as plain Python; raises `EvaluationError`, also for what would take too long."""

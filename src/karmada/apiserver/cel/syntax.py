@@ -81,6 +81,17 @@ def read(serialised: bytes) -> Node:
     return _named(_node(content[2])) if envelope[1].endswith(b".ParsedExpr") else _node(content[4])
 
 
+def positions(serialised: bytes) -> dict[int, int]:
+    """Where the parts of an expression stand in its text, by their numbers."""
+    envelope = _parts(serialised)
+    source = _parts(envelope[2]).get(3 if envelope[1].endswith(b".ParsedExpr") else 5, b"")
+    found: dict[int, int] = {}
+    for entry in _all(source, 4):
+        numbers = {number: value for number, _, value in entries(entry) if isinstance(value, int)}
+        found[numbers.get(1, 0)] = numbers.get(2, 0)
+    return found
+
+
 _SPACES = frozenset(("format", "ip", "lists", "optional", "sets", "strings"))
 
 

@@ -123,8 +123,12 @@ def _checked(expression: str, optional: bool, known: Mapping[str, Type], wanted:
     """The tree of an expression, None where it is of another type than wanted."""
     if cost.binds(expression):
         raise IllTyped("undeclared reference to 'cel' (in container '')")
-    node = written(program(expression, optional), optional)
-    return node if infer(node, known) == wanted else None
+    compiled = program(expression, optional)
+    node = written(compiled, optional)
+    try:
+        return node if infer(node, known) == wanted else None
+    except IllTyped as error:
+        raise IllTyped(str(error) if optional else compiled.pointed_out(expression, error)) from None
 
 
 def _old_value(rule: JSONObject, used: bool, path: str, loose: str) -> list[FieldError]:
