@@ -1,5 +1,6 @@
 """StatefulSets, DaemonSets, Jobs and CronJobs in a member."""
 
+import orjson
 import pytest
 from tests.simulator.conftest import template
 
@@ -7,6 +8,7 @@ from karmada.simulator.spec import MemberSpec, NodePool
 from karmada.simulator.workloads.kinds import (
     ATTRIBUTES_CLASSES,
     CLAIMS,
+    CONTROLLER_REVISIONS,
     CRON_JOBS,
     DAEMON_SETS,
     JOBS,
@@ -197,6 +199,19 @@ def test_a_daemon_set_follows_the_nodes(act):
     act(scene)
 
 
+def test_the_revision_of_a_daemon_set_holds_its_template_with_fields_in_order(act):
+    async def scene(actor):
+        spec = {"selector": {"matchLabels": {"app": "log"}}, "template": template({"app": "log"})}
+        meta = {"name": "log", "namespace": "default"}
+        await actor.create(DAEMON_SETS, {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": meta, "spec": spec})
+        (revision,) = await actor.until(lambda: actor.items(CONTROLLER_REVISIONS))
+        stored = (await actor.get(DAEMON_SETS, "log"))["spec"]["template"]
+        expected = {"spec": {"template": {**stored, "$patch": "replace"}}}
+        assert orjson.dumps(revision["data"]) == orjson.dumps(expected, option=orjson.OPT_SORT_KEYS)
+
+    act(scene)
+
+
 def test_a_job_runs_to_completion_with_the_asked_parallelism(act):
     async def scene(actor):
         await actor.create(JOBS, job(command=("sleep", "5"), completions=4, parallelism=2))
@@ -244,6 +259,18 @@ def test_a_job_that_takes_too_long_is_stopped(act):
         assert condition["reason"] == "DeadlineExceeded"
         await actor.clock.sleep(2)
         assert await actor.pods() == []
+
+    act(scene)
+
+
+def test_a_job_that_only_pauses_runs_until_it_is_deleted(act):
+    async def scene(actor):
+        idle = job(command=())
+        idle["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.test/pause:3"
+        await actor.create(JOBS, idle)
+        await actor.clock.sleep(600)
+        assert [pod["status"]["phase"] for pod in await actor.pods()] == ["Running"]
+        assert (await actor.status(JOBS, "job"))["active"] == 1
 
     act(scene)
 

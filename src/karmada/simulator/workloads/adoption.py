@@ -33,7 +33,7 @@ class Adoption:
         orphans = self._informer.indexed_items(ORPHANS, metadata["namespace"])
         if not orphans or metadata.get("deletionTimestamp"):
             return False
-        selector = label_selector.from_json(owner["spec"].get("selector"))
+        selector = _selector(owner)
         for item in orphans:
             tree = self._decode(item.body)
             if selector.matches(tree["metadata"].get("labels") or {}):
@@ -43,7 +43,7 @@ class Adoption:
 
     async def release(self, owner: JSONObject, owned: list[Item[Any]]) -> bool:
         """Release what an owner no longer selects; whether there was anything."""
-        selector = label_selector.from_json(owner["spec"].get("selector"))
+        selector = _selector(owner)
         found = False
         for item in owned:
             tree = self._decode(item.body)
@@ -52,6 +52,12 @@ class Adoption:
                 found = True
                 await self._commit.commit(tree, lambda seen: released(seen, owner["metadata"]["uid"]))
         return found
+
+
+def _selector(owner: JSONObject) -> label_selector.Selector:
+    """What an owner selects; a ReplicationController lists labels only."""
+    selector = owner["spec"].get("selector")
+    return label_selector.from_json({"matchLabels": selector} if owner["kind"] == "ReplicationController" else selector)
 
 
 def adopted(obj: JSONObject, owner: JSONObject) -> JSONObject:

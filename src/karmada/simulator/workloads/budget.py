@@ -8,7 +8,7 @@ from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.conditions import with_condition
 from karmada.simulator.workloads.context import Workloads
-from karmada.simulator.workloads.kinds import BUDGETS, REPLICA_SETS, STATEFUL_SETS
+from karmada.simulator.workloads.kinds import BUDGETS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from karmada.simulator.workloads.rollout import replicas_of, resolved
 from karmada.simulator.workloads.views import Pod
 
@@ -23,7 +23,11 @@ class BudgetController:
     def __init__(self, context: Workloads) -> None:
         self._context = context
         self._budgets = context.trees(BUDGETS)
-        self._sets = {"ReplicaSet": context.trees(REPLICA_SETS), "StatefulSet": context.trees(STATEFUL_SETS)}
+        self._sets = {
+            "ReplicaSet": context.trees(REPLICA_SETS),
+            "ReplicationController": context.trees(REPLICATION_CONTROLLERS),
+            "StatefulSet": context.trees(STATEFUL_SETS),
+        }
         self._commit = Committer(context.client.resource(BUDGETS))
         self.controller = context.controller(
             COMPONENT, self.reconcile, (self._budgets, context.pods, *self._sets.values())

@@ -1,5 +1,6 @@
 """The life of containers: started, running, ended, restarted after a growing pause. Pure: time in, states out."""
 
+import re
 from dataclasses import dataclass
 from math import inf
 
@@ -15,6 +16,8 @@ STEADY = 600.0
 """A container that ran this long is restarted at once."""
 KILLED = 137
 """How a container ends that is killed."""
+_PAUSE = re.compile(r"(^|/)pause([:@]|$)")
+"""Images of the program that does nothing until it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ def course_of(pod: Pod, container: Container, behaviour: Behaviour) -> Course:
         if not outcome.unknown:
             return Course(rule.seconds, outcome.seconds, outcome.code)
     controller = pod.metadata.controller
+    if _PAUSE.search(container.image):
+        return Course(rule.seconds)
     if pod.spec.restart_policy != "Always" and controller is not None and controller.kind == "Job":
         return Course(rule.seconds, behaviour.job_seconds, 0)
     return Course(rule.seconds)

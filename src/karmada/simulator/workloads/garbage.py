@@ -27,6 +27,7 @@ from karmada.simulator.workloads.kinds import (
     JOBS,
     PODS,
     REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
     SERVICES,
     STATEFUL_SETS,
 )
@@ -36,6 +37,7 @@ FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 _OWNERS = {
     "Deployment": DEPLOYMENTS,
     "ReplicaSet": REPLICA_SETS,
+    "ReplicationController": REPLICATION_CONTROLLERS,
     "StatefulSet": STATEFUL_SETS,
     "DaemonSet": DAEMON_SETS,
     "Job": JOBS,

@@ -1,4 +1,4 @@
-"""ReplicaSets: as many pods as asked for, the least useful ones deleted first."""
+"""ReplicaSets and ReplicationControllers: as many pods as asked for, the least useful ones deleted first."""
 
 from typing import Any
 
@@ -11,11 +11,10 @@ from karmada.machinery.transport import JSONObject
 from karmada.simulator.workloads.adoption import Adoption, orphaned
 from karmada.simulator.workloads.conditions import find, with_condition, without_condition
 from karmada.simulator.workloads.context import OWNER, Workloads, foreign_changes
-from karmada.simulator.workloads.kinds import PODS, REPLICA_SETS
+from karmada.simulator.workloads.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, is_refusal, owner_name
 from karmada.simulator.workloads.views import Pod
 
-COMPONENT = "replicaset-controller"
 BURST = 500
 """Pods made or deleted in one go."""
 COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -24,13 +23,16 @@ COST = "controller.kubernetes.io/pod-deletion-cost"
 class ReplicaSetController:
     """Reconciles ReplicaSets, deleting the least useful pods first."""
 
+    COMPONENT = "replicaset-controller"
+    KIND, TYPE = "ReplicaSet", REPLICA_SETS
+
     def __init__(self, context: Workloads) -> None:
         self._context = context
-        self._sets = context.trees(REPLICA_SETS)
-        self._commit = Committer(context.client.resource(REPLICA_SETS))
-        self._maker = PodMaker(context, COMPONENT)
+        self._sets = context.trees(self.TYPE)
+        self._commit = Committer(context.client.resource(self.TYPE))
+        self._maker = PodMaker(context, self.COMPONENT)
         self._adoption = Adoption(context.pods, context.client.resource(PODS))
-        self.controller = context.controller(COMPONENT, self.reconcile, (self._sets, context.pods))
+        self.controller = context.controller(self.COMPONENT, self.reconcile, (self._sets, context.pods))
         self.controller.watch(self._sets, foreign_changes(self._commit))
         self.controller.watch(context.pods, self._owners)
 
@@ -38,7 +40,7 @@ class ReplicaSetController:
         if change.old is not None and change.new is not None and _face(change.old.value) == _face(change.new.value):
             return []
         self._maker.expectations.gone(change)
-        owners = [Key(*which) for which in owner_name(change, "ReplicaSet")]
+        owners = [Key(*which) for which in owner_name(change, self.KIND)]
         if change.new is None or not orphaned(change.new) or not self._sets.has_synced:
             return owners
         return [*owners, *(item.key for item in self._sets.all_items(change.key.namespace))]
@@ -84,6 +86,13 @@ class ReplicaSetController:
         prefix = f"{replica_set['metadata']['name']}-"
         pods = [from_template(replica_set, template, generateName=prefix) for _ in range(count)]
         return await self._maker.create(replica_set, pods)
+
+
+class ReplicationControllerController(ReplicaSetController):
+    """Reconciles ReplicationControllers, which are ReplicaSets with another form of selector."""
+
+    COMPONENT = "replication-controller"
+    KIND, TYPE = "ReplicationController", REPLICATION_CONTROLLERS
 
 
 def _face(pod: Pod) -> tuple[object, ...]:
@@ -152,6 +161,8 @@ def status_of(replica_set: JSONObject, pods: list[Pod], now: float, failure: Api
         "terminatingReplicas": sum(pod.is_deleted for pod in pods),
         "observedGeneration": replica_set["metadata"].get("generation", 0),
     }
+    if replica_set["kind"] == ReplicationControllerController.KIND:
+        del status["terminatingReplicas"]
     status = {name: value for name, value in status.items() if value or name in _ALWAYS}
     conditions = old.get("conditions") or []
     if failure is not None and is_refusal(failure):

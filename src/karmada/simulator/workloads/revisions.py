@@ -1,5 +1,7 @@
 """ControllerRevisions: the pod templates a StatefulSet or DaemonSet has had, so that it can go back to one."""
 
+import orjson
+
 from karmada.machinery.committer import Committer
 from karmada.machinery.errors import AlreadyExists
 from karmada.machinery.informers.cache import Item
@@ -43,7 +45,7 @@ class Revisions:
                 "labels": {**((template.get("metadata") or {}).get("labels") or {}), LABEL: mark},
                 "ownerReferences": [owner_reference(owner)],
             },
-            "data": {"spec": {"template": template | {"$patch": "replace"}}},
+            "data": _in_order({"spec": {"template": template | {"$patch": "replace"}}}),
             "revision": latest + 1,
         }
         try:
@@ -67,6 +69,12 @@ class Revisions:
                 return template
         present: JSONObject = owner["spec"]["template"]
         return present
+
+
+def _in_order(data: JSONObject) -> JSONObject:
+    """Data with its fields in the order of their names: clients compare revisions with templates byte by byte."""
+    ordered: JSONObject = orjson.loads(orjson.dumps(data, option=orjson.OPT_SORT_KEYS))
+    return ordered
 
 
 def owners(item: Item[JSONObject]) -> list[str]:

@@ -13,7 +13,7 @@ from karmada.simulator.workloads.kubelet import Kubelet
 from karmada.simulator.workloads.load_balancer import LoadBalancerController
 from karmada.simulator.workloads.node import NodeController
 from karmada.simulator.workloads.quota import QuotaController
-from karmada.simulator.workloads.replicaset import ReplicaSetController
+from karmada.simulator.workloads.replicaset import ReplicaSetController, ReplicationControllerController
 from karmada.simulator.workloads.scheduling.scheduler import PodScheduler
 from karmada.simulator.workloads.statefulset import StatefulSetController
 from karmada.simulator.workloads.volume import VolumeController
@@ -21,6 +21,7 @@ from karmada.simulator.workloads.volume import VolumeController
 CONTROLLERS = (
     DeploymentController,
     ReplicaSetController,
+    ReplicationControllerController,
     StatefulSetController,
     DaemonSetController,
     JobController,

@@ -244,6 +244,6 @@ def _matters(old: Node, new: Node) -> bool:
 def _kind(pod: Pod) -> object:
     """What decides where a pod fits: equal for the replicas of one workload."""
     controller = pod.metadata.controller
-    if controller is not None and controller.kind == "ReplicaSet":
+    if controller is not None and controller.kind in ("ReplicaSet", "ReplicationController"):
         return controller.uid
     return pod.metadata.uid
