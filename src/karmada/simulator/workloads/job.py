@@ -5,14 +5,15 @@ or too many have failed.
 from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry, own_key
-from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.resource import Propagation
 from karmada.machinery.transport import JSONObject
+from karmada.simulator.workloads.adoption import Adoption, orphaned
 from karmada.simulator.workloads.conditions import find, with_condition
-from karmada.simulator.workloads.context import Workloads
+from karmada.simulator.workloads.context import OWNER, Workloads
 from karmada.simulator.workloads.job_policies import INDEX, INDEX_FAILURES, index_failures, index_of
 from karmada.simulator.workloads.job_status import Verdict, indexes_text, verdict
-from karmada.simulator.workloads.kinds import JOBS
+from karmada.simulator.workloads.kinds import JOBS, PODS
 from karmada.simulator.workloads.pod_making import PodMaker, from_template, owner_name
 from karmada.simulator.workloads.views import Pod
 
@@ -30,13 +31,23 @@ class JobController:
         self._resource = context.client.resource(JOBS)
         self._commit = Committer(self._resource)
         self._maker = PodMaker(context, COMPONENT)
+        self._adoption = Adoption(context.pods, context.client.resource(PODS))
         self.controller = context.controller(COMPONENT, self.reconcile, (self._jobs, context.pods))
         self.controller.watch(self._jobs, own_key)
         self.controller.watch(context.pods, self._owners)
 
     def _owners(self, change: Change[Pod]) -> list[Key]:
         self._maker.expectations.gone(change)
-        return [Key(*which) for which in owner_name(change, "Job")]
+        owners = [Key(*which) for which in owner_name(change, "Job")]
+        if change.new is None or not orphaned(change.new) or not self._jobs.has_synced:
+            return owners
+        return [*owners, *(item.key for item in self._jobs.all_items(change.key.namespace))]
+
+    def _strays(self, job: JSONObject) -> list[Item[Pod]]:
+        """Pods of a Job whose labels are not those of its template any more."""
+        wanted = (job["spec"]["template"].get("metadata") or {}).get("labels") or {}
+        owned = self._context.pods.indexed_items(OWNER, job["metadata"]["uid"])
+        return [item for item in owned if not wanted.items() <= (item.value.metadata.labels or {}).items()]
 
     async def reconcile(self, key: Key) -> Result:
         """Move one Job on and report."""
@@ -49,6 +60,8 @@ class JobController:
         now = self._context.clock.now()
         if find(status.get("conditions"), "Complete") or find(status.get("conditions"), "Failed"):
             return await self._expire(job, now)
+        if await self._adoption.adopt(job) or await self._adoption.release(job, self._strays(job)):
+            return DONE
         pods = self._maker.owned(job["metadata"]["uid"])
         if not self._maker.expectations.satisfied(job["metadata"]["uid"], pods):
             return DONE

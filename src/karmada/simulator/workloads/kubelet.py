@@ -21,6 +21,7 @@ from karmada.simulator.workloads.conditions import with_condition
 from karmada.simulator.workloads.containers import Course, Life, course_of, recalled
 from karmada.simulator.workloads.context import Workloads, pod_reference
 from karmada.simulator.workloads.kinds import PODS
+from karmada.simulator.workloads.kubelet_admission import MESSAGE, REASON, hesitation, ports_taken, rejection
 from karmada.simulator.workloads.views import Container, Node, Pod
 
 COMPONENT = "kubelet"
@@ -97,6 +98,8 @@ class Kubelet:
         lives = self._lives.get(item.uid)
         fresh = lives is None and not pod.status.container_statuses
         containers = pod.spec.containers
+        if fresh and ports_taken(pod, self._admitted(node)):
+            return await self._reject(item, pod, now)
         if lives is None:
             known = {status.name: status for status in pod.status.container_statuses or ()}
             lives = {c.name: recalled(known[c.name]) if c.name in known else Life(since=now) for c in containers}
@@ -125,6 +128,21 @@ class Kubelet:
         wait = min((life.wakes(courses[name], policy, now) for name, life in lives.items()), default=inf)
         wait = min(wait, deadline - now)
         return DONE if wait == inf else RequeueAfter(max(wait, 0.001))
+
+    def _admitted(self, node: Node) -> list[Pod]:
+        on_node = self._context.pods.indexed_items(NODE, node.metadata.name)
+        return [item.value for item in on_node if item.uid in self._lives and not item.value.is_finished]
+
+    async def _reject(self, item: Item[Pod], pod: Pod, now: float) -> Result:
+        wait = hesitation(pod, now)
+        if wait > 0:
+            return RequeueAfter(wait)
+        await self._commit.commit(
+            self._pods.codec.decode(item.body),
+            lambda seen: seen | {"status": (seen.get("status") or {}) | rejection(now)},
+        )
+        self._event(pod, "Warning", REASON, MESSAGE)
+        return DONE
 
     def _report_killing(self, pod: Pod, containers: list[Container]) -> None:
         for container in containers if pod.status.phase == "Running" else ():

@@ -91,7 +91,7 @@ class StatefulSetController:
     async def _replace(self, one: JSONObject, pods: list[Pod], newest: str) -> None:
         """Replace the last pod that is old, when all after it are new and serve."""
         for pod in reversed(pods):
-            if (pod.metadata.labels or {}).get(LABEL) != newest:
+            if not _is_of(one, pod, newest):
                 if not pod.is_deleted:
                     await self._maker.delete(one, [pod])
                 return
@@ -106,7 +106,7 @@ class StatefulSetController:
     async def _pod(self, one: JSONObject, ordinal: int, mark: str) -> JSONObject:
         name = f"{one['metadata']['name']}-{ordinal}"
         pod = from_template(one, self._revisions.template(one, mark), name=name)
-        labels = {NAME_LABEL: name, INDEX_LABEL: str(ordinal), LABEL: mark}
+        labels = {NAME_LABEL: name, INDEX_LABEL: str(ordinal), LABEL: f"{one['metadata']['name']}-{mark}"}
         pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **labels}
         pod["spec"] |= {"hostname": name, "subdomain": one["spec"].get("serviceName") or ""}
         if not pod["spec"]["subdomain"]:
@@ -146,12 +146,17 @@ def ordinal_of(pod: Pod) -> int:
     return int(text) if text.isdecimal() else -1
 
 
+def _is_of(one: JSONObject, pod: Pod, mark: str) -> bool:
+    """Whether a pod is of a revision: pods of StatefulSets carry its whole name."""
+    return (pod.metadata.labels or {}).get(LABEL) == f"{one['metadata']['name']}-{mark}"
+
+
 def status_of(one: JSONObject, pods: list[Pod], current: str, newest: str, now: float) -> JSONObject:
     """The status of a set with these pods; a rollout that is over makes the newest revision the current one."""
     name = one["metadata"]["name"]
     active = [pod for pod in pods if pod.is_active]
     ready = [pod for pod in active if pod.is_ready]
-    updated = [pod for pod in active if (pod.metadata.labels or {}).get(LABEL) == newest]
+    updated = [pod for pod in active if _is_of(one, pod, newest)]
     replicas = replicas_of(one)
     strategy = one["spec"].get("updateStrategy") or {}
     rolling = strategy.get("type") != "OnDelete" and not (strategy.get("rollingUpdate") or {}).get("partition")
@@ -163,7 +168,7 @@ def status_of(one: JSONObject, pods: list[Pod], current: str, newest: str, now: 
         "replicas": len(active),
         "readyReplicas": len(ready),
         "availableReplicas": len(available),
-        "currentReplicas": sum((pod.metadata.labels or {}).get(LABEL) == current for pod in active),
+        "currentReplicas": sum(_is_of(one, pod, current) for pod in active),
         "updatedReplicas": len(updated),
         "currentRevision": f"{name}-{current}",
         "updateRevision": f"{name}-{newest}",
