@@ -38,6 +38,7 @@ EXAMPLES = {
     "failover.md": 1,
     "gateway.md": 3,
     "interpreters.md": 1,
+    "kubernetes-compatibility.md": 1,
     "metrics.md": 1,
     "operations.md": 5,
     "quick-start.md": 1,
