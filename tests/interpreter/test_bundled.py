@@ -238,3 +238,9 @@ async def test_conditions_of_an_mpi_job_whose_type_is_no_text_are_kept_apart() -
     items = [AggregatedStatusItem(cluster_name=f"m{n}", status=raw({"conditions": [conditions[n]]})) for n in (0, 1)]
     found = (await bundled().aggregate(resource, items))["status"]["conditions"]
     assert [condition["status"] for condition in found] == ["a", "b"]
+
+
+async def test_an_empty_list_among_the_groups_of_a_ray_service_is_a_group() -> None:
+    spec = {"rayClusterConfig": {"workerGroupSpecs": [[]]}}
+    revised = await bundled().revise({"apiVersion": "ray.io/v1", "kind": "RayService", "spec": spec}, 3)
+    assert revised["spec"]["rayClusterConfig"]["workerGroupSpecs"] == [{"replicas": 2}]

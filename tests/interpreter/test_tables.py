@@ -115,6 +115,8 @@ DIALECT = {
     "format takes text for zero": ("string.format('%d', 'x')", "0"),
     "format keeps percent signs": ("string.format('%d%%', 5)", "5%"),
     "what is not a number has its name": ("tostring(0/0)", "NaN"),
+    "what is no number stays the largest": ("tostring(math.max(0/0, 2))", "NaN"),
+    "what is no number is not smaller": ("tostring(math.min(2, 0/0, '1'))", "1"),
     "what is too large has its name": ("tostring(-1/0)", "-Inf"),
     "a fraction has as many digits as it needs": ("tostring(2/3)", "0.6666666666666666"),
     "a long fraction has an exponent": ("tostring(7654321.5)", "7.6543215e+06"),

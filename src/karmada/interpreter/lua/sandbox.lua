@@ -166,6 +166,20 @@ local libraries = {
   os = { time = os.time, date = date },
 }
 math.huge = 1.7976931348623157e308
+-- What is no number stays the extreme that it began as.
+local function extreme(choose, is_beyond)
+  return function(first, ...)
+    choose(first, ...)
+    local found = tonumber(first)
+    for index = 1, select("#", ...) do
+      local value = tonumber((select(index, ...)))
+      if is_beyond(value, found) then found = value end
+    end
+    return found
+  end
+end
+math.max = extreme(math.max, function(one, other) return one > other end)
+math.min = extreme(math.min, function(one, other) return one < other end)
 math.mod = function(one, other) return one % other end
 
 local basics = {

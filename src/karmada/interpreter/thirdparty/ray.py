@@ -129,6 +129,7 @@ def _service_revise(resource: JSONObject, count: int) -> JSONObject:
     groups = _groups(find(resource, "spec", "rayClusterConfig"))
     if not groups:
         return resource
+    groups[:] = [{} if group == [] else group for group in groups]  # An empty list is an empty object to scripts.
     wanted = left = max(count - 1, 0)
     shares = [number(given(get(group, "replicas"), 0)) for group in groups]
     for index, (group, share) in enumerate(zip(groups[:-1], shares[:-1], strict=True)):
