@@ -56,11 +56,10 @@ class Program:
         place = positions(self._expression.serialize()).get(error.part)
         if place is None or _source(expression)[1] != expression:
             return str(error)
-        before = expression[:place]
-        column = place - before.rfind("\n") - 1
-        line = expression.split("\n")[before.count("\n")]
-        where = f"<input>:{before.count(chr(10)) + 1}:{column + 1}"
-        return f"ERROR: {where}: {error}\n | {line}\n | {'.' * column}^"
+        before = expression[:place].split("\n")
+        number, column = len(before), len(before[-1])
+        line = expression.split("\n")[number - 1]
+        return f"ERROR: <input>:{number}:{column + 1}: {error}\n | {line}\n | {'.' * column}^"
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """The value as plain Python; raises `EvaluationError`, also for what would take too long."""
