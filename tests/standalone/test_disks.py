@@ -57,7 +57,7 @@ def test_a_full_disk_is_reported_and_does_no_harm(tmp_path: Path, size: str) -> 
     """
     outcome = on_a_disk(tmp_path, f"size={size}", script)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
-    assert "the disk is full; free some space" in outcome.stdout
+    assert "the disk is full; free some space" in outcome.stdout, outcome.stdout + outcome.stderr
     assert "Traceback" not in outcome.stdout
     assert "member1              ready" in outcome.stdout
     assert outcome.stdout.endswith("stopped\n")

@@ -131,8 +131,10 @@ def connect(path: Path) -> sqlite3.Connection:
         if is_sharing(db):
             _count_uses(db)
     except sqlite3.Error as error:
+        # Before it is closed: that removes its log, and a full disk would seem to have room.
+        explained = explain(error, path)
         db.close()
-        raise explain(error, path) from error
+        raise explained from error
     except BaseException:
         db.close()
         raise
@@ -174,6 +176,8 @@ def is_sharing(db: sqlite3.Connection) -> bool:
 
 
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_WHEN_FULL = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+"""What SQLite says instead if it has no room for a file beside the database."""
 _REMEDIES = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space, writes then go on",
     sqlite3.SQLITE_READONLY: "is read-only; make the file and its folder writable",
@@ -188,7 +192,7 @@ def explain(error: sqlite3.Error, path: Path) -> StorageFailed:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code in _CORRUPT:
         return Unusable(f"{path}: is corrupt or not a database ({error}); restore a backup")
-    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+    if code == sqlite3.SQLITE_FULL or (code in _WHEN_FULL and _is_full(path)):
         return Unwritable(f"{path}: {_REMEDIES[sqlite3.SQLITE_FULL]} ({error})")
     return StorageFailed(f"{path}: {_REMEDIES.get(code, 'the database failed')} ({error})")
 

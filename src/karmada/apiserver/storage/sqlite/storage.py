@@ -6,6 +6,7 @@ first, so that a conflict is reported only against something that is, or will ne
 """
 
 import asyncio
+import errno
 import fcntl
 import os
 import sqlite3
@@ -101,7 +102,8 @@ class SqliteStorage:
             mark = HighWaterMark(self._path)
         except OSError as error:
             os.close(self._lock)
-            raise Unwritable(f"{self._path}: cannot be written: {error.strerror}; free some space") from error
+            found = "the disk is full" if error.errno == errno.ENOSPC else f"cannot be written: {error.strerror}"
+            raise Unwritable(f"{self._path}: {found}; free some space") from error
         except BaseException:
             os.close(self._lock)
             raise
@@ -284,8 +286,9 @@ def open_database(path: Path, known: dict[int, Base] | None = None) -> tuple[sql
             raise _lost(path, mark, f"ends at revision {snapshot.revision}")
         database.probe(db)
     except sqlite3.Error as error:
+        explained = database.explain(error, path)
         db.close()
-        raise database.explain(error, path) from error
+        raise explained from error
     except BaseException:
         db.close()
         raise
