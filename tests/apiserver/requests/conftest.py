@@ -14,6 +14,7 @@ from karmada.machinery.transport import GroupVersionResource, PatchType, Request
 RESOURCES = {
     "configmaps": GroupVersionResource("", "v1", "configmaps"),
     "crds": CRDS,
+    "csrs": GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests"),
     "deployments": GroupVersionResource("apps", "v1", "deployments"),
     "namespaces": GroupVersionResource("", "v1", "namespaces"),
     "pods": GroupVersionResource("", "v1", "pods"),
@@ -30,7 +31,7 @@ class Api:
         self.transport = server.direct(user, "tests/1.0")
 
     async def send(self, verb: str, resource: str, name: str = "", body: Any = None, **options: Any) -> Any:
-        namespaced = resource not in ("namespaces", "crds")
+        namespaced = resource not in ("namespaces", "crds", "csrs")
         namespace = options.pop("namespace", "default" if namespaced else "")
         patch = options.pop("patch", None)
         request = Request(

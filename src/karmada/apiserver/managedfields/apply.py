@@ -72,7 +72,9 @@ def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, fo
     comparison = compare(live, merged, schema, reset, applied=True)
     if not force:
         _refuse_conflicts(live, others, comparison, schema, mine["manager"])
-    changed = bool(comparison.changed or comparison.removed) or retyped(live, merged)
+    # What an endpoint resets is nobody's, but it is written and judged before it is reset.
+    written = compare(live, merged, schema, applied=True) if any(reset.values()) else comparison
+    changed = bool(written.changed or written.removed) or retyped(live, merged)
     if not changed:
         mine = {key: value for key, value in mine.items() if key != "time"}
         if last is not None and "time" in last:

@@ -42,10 +42,10 @@ def quality_of_service(spec: JSONObject) -> str:
         for wanted, total in ((resources.get("requests"), requests), (resources.get("limits"), limits)):
             for name in ("cpu", "memory"):
                 amount = Quantity.parse((wanted or {}).get(name, "0"))
-                if amount.unscaled:
+                if amount.unscaled > 0:
                     total[name] = total[name] + amount if name in total else amount
         own = resources.get("limits") or {}
-        guaranteed = guaranteed and all(Quantity.parse(own.get(name, "0")).unscaled for name in ("cpu", "memory"))
+        guaranteed = guaranteed and all(Quantity.parse(own.get(name, "0")).unscaled > 0 for name in ("cpu", "memory"))
     if not requests and not limits:
         return "BestEffort"
     same = all(name in limits and limits[name] == amount for name, amount in requests.items())

@@ -6,9 +6,9 @@ from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth import csr
 from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.failures import invalid, not_found
-from karmada.apiserver.requests import decoding, metadata, patch, reading
+from karmada.apiserver.requests import metadata, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
-from karmada.apiserver.requests.options import write_options
+from karmada.apiserver.requests.subresources.wanted import wanted
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.times import rfc3339
@@ -23,18 +23,10 @@ async def approval(context: Context, call: Call) -> Answer:
         if item is None:
             raise not_found(*KIND, call.name)
         return await reading.one(call, item.body)
-    options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
-    if call.verb == "update":
-        wanted = decoding.decode(context, call, options.field_validation)
-        metadata.check_name(call, metadata.ensure(wanted))
-    else:
-        kind = patch.patch_type(call)
-        document = patch.patch_body(call, kind)
+    asked = wanted(context, call)
 
     def build(current: JSONObject) -> JSONObject:
-        new = wanted if call.verb == "update" else patch.patched(call, kind, document, current)
-        if call.verb == "patch":
-            decoding.conform(call, new, options.field_validation)
+        new = asked.object(current)
         status = {**(current.get("status") or {}), "conditions": csr.stamped(new, current, rfc3339(context.now()))}
         if not status["conditions"]:
             del status["conditions"]
@@ -44,7 +36,7 @@ async def approval(context: Context, call: Call) -> Answer:
             raise invalid(csr.GROUP, call.served.kind, call.name, errors)
         return changed
 
-    return await modify(context, Change(call, options, build, Part.OTHER))
+    return await modify(context, Change(call, asked.options, build, Part.OTHER, asked.managed))
 
 
 class CertificateRules:

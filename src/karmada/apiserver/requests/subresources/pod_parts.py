@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
-from karmada.apiserver.builtin.strategies.pod_validation import ephemeral_errors, spec_errors
+from karmada.api.field_errors import forbidden
+from karmada.apiserver.builtin.strategies.pod_resize import CONTAINERS, resize_errors, resized
+from karmada.apiserver.builtin.strategies.pod_validation import ephemeral_errors
 from karmada.apiserver.failures import invalid, not_found
-from karmada.apiserver.requests import decoding, metadata, patch, reading
+from karmada.apiserver.requests import metadata, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
-from karmada.apiserver.requests.options import write_options
+from karmada.apiserver.requests.subresources.wanted import wanted
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.machinery.httpserver.failure import Failure
@@ -38,31 +40,18 @@ async def _part(context: Context, call: Call, take: Take) -> Answer:
         if item is None:
             raise not_found("", "pods", call.name)
         return await reading.one(call, item.body, revision=item.revision)
-    options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
-    if call.verb == "update":
-        body = decoding.decode(context, call, options.field_validation)
-        metadata.check_name(call, metadata.ensure(body))
-
-        def wanted(current: JSONObject) -> JSONObject:
-            return body
-
-    else:
-        kind = patch.patch_type(call)
-        document = patch.patch_body(call, kind)
-
-        def wanted(current: JSONObject) -> JSONObject:
-            new: JSONObject = patch.patched(call, kind, document, current)
-            decoding.conform(call, new, options.field_validation)
-            return new
+    asked = wanted(context, call)
 
     def build(current: JSONObject) -> JSONObject:
-        # The current pod is changed below, and patches share its parts.
-        new = wanted(decoding.copied(current))
-        current["metadata"]["resourceVersion"] = metadata.ensure(new).get("resourceVersion") or ""
+        new = asked.object(current)
+        meta = metadata.ensure(new)
+        current["metadata"]["resourceVersion"] = meta.get("resourceVersion") or ""
+        if asked.managed:
+            current["metadata"]["managedFields"] = meta.get("managedFields") or []
         take(call, new, current)
         return current
 
-    return await modify(context, Change(call, options, build, Part.OTHER))
+    return await modify(context, Change(call, asked.options, build, Part.OTHER, asked.managed))
 
 
 def _take_ephemeral(call: Call, new: JSONObject, current: JSONObject) -> None:
@@ -83,20 +72,15 @@ def _take_ephemeral(call: Call, new: JSONObject, current: JSONObject) -> None:
 
 def _take_resources(call: Call, new: JSONObject, current: JSONObject) -> bool:
     """Whether anything changed."""
-    changed = False
-    spec = new.get("spec") or {}
-    errors = spec_errors(spec, "spec")
-    for field in ("containers", "initContainers"):
-        if len(spec.get(field) or ()) != len((current.get("spec") or {}).get(field) or ()):
-            text = "Forbidden: containers may not be added or removed on resize"
-            errors.append(FieldError("FieldValueForbidden", f"spec.{field}", text))
+    before, wanted = current.get("spec") or {}, new.get("spec") or {}
+    errors = [
+        forbidden(f"spec.{field}", "containers may not be added or removed on resize")
+        for field in CONTAINERS
+        if len(wanted.get(field) or ()) != len(before.get(field) or ())
+    ]
+    spec = before if errors else resized(before, wanted)
+    errors = errors or resize_errors(before, spec)
     if errors:
         raise invalid("", "Pod", call.name, errors)
-    for field in ("containers", "initContainers"):
-        wanted = {container["name"]: container for container in spec.get(field) or ()}
-        for container in (current.get("spec") or {}).get(field) or ():
-            resources = (wanted.get(container["name"]) or {}).get("resources")
-            if resources is not None and resources != container.get("resources"):
-                container["resources"] = resources
-                changed = True
-    return changed
+    current["spec"] = spec
+    return bool(spec != before)
