@@ -213,6 +213,34 @@ async def test_conditions_whose_type_is_no_text_are_kept_apart() -> None:
     assert (await bundled().aggregate(resource, [item]))["status"]["conditions"] == conditions
 
 
+async def test_conditions_whose_type_is_a_number_come_first() -> None:
+    conditions = [{"type": type_} for type_ in ("a", True, 7, 1, 2.5, 1 << 26, "b")]
+    resource = {**CLONE_SET, "kind": "UnitedDeployment", "spec": {}}
+    item = AggregatedStatusItem(cluster_name="m1", status=raw({"conditions": conditions}))
+    found = (await bundled().aggregate(resource, [item]))["status"]["conditions"]
+    assert [condition["type"] for condition in found] == [1, 7, "a", True, 2.5, 1 << 26, "b"]
+
+
+async def test_only_what_nodes_a_spark_driver_requires_is_read() -> None:
+    preferred = [{"preference": {"matchExpressions": [{"values": [7]}]}}]
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    spec = {"type": "Java", "driver": {"affinity": affinity}}
+    resource = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "spec": spec}
+    assert [part.name for part in await bundled().components(resource)] == ["driver", "executor"]
+    affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = 7
+    with pytest.raises(InterpretError):
+        await bundled().components(resource)
+
+
+@pytest.mark.parametrize("amount", [{}, []])
+async def test_an_empty_amount_is_none(amount: object) -> None:
+    spec = {"taskManager": {"resource": {"cpu": amount, "memory": "1Gi"}}}
+    resource = {"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "spec": spec}
+    needs = await bundled().replicas(resource)
+    assert needs.requirements is not None
+    assert needs.requirements.resource_request == {"memory": "1Gi"}
+
+
 async def test_each_sort_of_job_that_a_cron_job_has_needs_a_spec() -> None:
     jobs = {"jobTemplate": {}, "broadcastJobTemplate": {"spec": {"template": {"spec": {"serviceAccountName": "a"}}}}}
     resource = {**CLONE_SET, "kind": "AdvancedCronJob", "spec": {"template": jobs}}

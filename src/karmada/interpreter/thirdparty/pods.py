@@ -23,6 +23,7 @@ from karmada.interpreter.thirdparty.values import fields, find, get, parsed, tex
 Paths = Sequence[tuple[str, str]]
 """Kinds and the paths of their names: `*` is every entry, a step with `!` has to be there, with `!!` also be filled."""
 
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _BY_SECRET = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
 VOLUMES: Paths = (
     ("ConfigMap", "volumes/*/configMap/name"),
@@ -90,12 +91,15 @@ def part_needs(pod: Any, amounts: Mapping[Any, Any]) -> ComponentReplicaRequirem
     """Amounts that a kind states itself, and the nodes and the priority that it states as a pod does."""
     if not all(isinstance(name, str) for name in amounts):
         raise InterpretError("the name of a resource is not text")
-    wanted = ("nodeSelector", "tolerations", "affinity", "priorityClassName")
+    wanted = ("nodeSelector", "tolerations", "priorityClassName")
     stated = {field: value for field in wanted if (value := find(pod, field)) is not None}
+    required = find(pod, "affinity", "nodeAffinity", _REQUIRED)
+    if required is not None:
+        stated["affinity"] = {"nodeAffinity": {_REQUIRED: required}}
     spec = template_of({"spec": stated}).spec
     return ComponentReplicaRequirements(
         node_claim=node_claim(spec),
-        resource_request=_amounts(amounts),
+        resource_request=_amounts({name: amount for name, amount in amounts.items() if amount not in ({}, [])}),
         priority_class_name=spec.priority_class_name,
     )
 
