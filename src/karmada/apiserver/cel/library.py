@@ -101,6 +101,7 @@ _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     (f"{two_variables.KEYS}(map) list", two_variables.keys),
     (f"{two_variables.ENTRIES}(list) map", two_variables.entries),
     (f"{two_variables.MERGED}(list) map", two_variables.merged),
+    (f"{two_variables.SORTED}(list) ints", two_variables.sorted_places),
     (f"{named_formats.FUNCTION}(string, string) list", named_formats.problems),
 ]
 

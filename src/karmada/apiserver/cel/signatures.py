@@ -151,6 +151,7 @@ _LIBRARIES: tuple[str, ...] = (
     f"{two_variables.KEYS}(map<T, V>) list<T>",
     f"{two_variables.ENTRIES}(list<dyn>) map<dyn, dyn>",
     f"{two_variables.MERGED}(list<dyn>) map<dyn, dyn>",
+    *(f"{two_variables.SORTED}(list<{kind}>) list<int>" for kind in _ORDERED),
 )
 _SIGNATURE = re.compile(r"(\S+?)\((.*)\) (\S.*)")
 

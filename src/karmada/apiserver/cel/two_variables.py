@@ -1,6 +1,6 @@
-"""Macros with two variables: `list.all(index, value, …)`, `map.transformMap(key, value, …)` and their like.
+"""Macros with two variables, `list.all(index, value, …)`, `map.transformMap(key, value, …)`, and `list.sortBy(item, …)`.
 
-The engine has only those with one. So they are rewritten before compilation: the range is bound to a name, a macro
+The engine has only those with one variable, and none that sorts. So they are rewritten before compilation: the range is bound to a name, a macro
 with one variable goes through its keys (of a list, the indices), and the value at the key is bound inside. Every
 character knows where it came from, so that errors show the expression as it was written. Keys of maps have no type
 here: what only that makes wrong is found when an expression is evaluated.
@@ -9,12 +9,13 @@ here: what only that makes wrong is found when an expression is evaluated.
 import re
 from typing import Any, NamedTuple
 
-KEYS, ENTRIES, MERGED = "_keys", "_entries", "_merged"
+KEYS, ENTRIES, MERGED, SORTED = "_keys", "_entries", "_merged", "_sorted"
 """Functions that rewritten expressions use."""
 MOST = 128
 """Such macros in one expression."""
 RANGE = "_range"
 """How names of ranges begin."""
+_PLACE = "_place"
 _TOKEN = re.compile(
     r"""//[^\n]*|[rRbB]{0,2}(?:'''.*?'''|\"\"\".*?\"\"\"|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\w+|\S""", re.DOTALL
 )
@@ -23,11 +24,14 @@ _OPENING, _CLOSING = "([{", ")]}"
 _ARGUMENTS = {
     **dict.fromkeys(("all", "exists", "existsOne", "exists_one"), (3,)),
     **dict.fromkeys(("transformList", "transformMap", "transformMapEntry"), (3, 4)),
+    "sortBy": (2,),
 }
 _ONE_VARIABLE = {"existsOne": "exists_one", "transformList": "map", "transformMap": "map", "transformMapEntry": "map"}
 _AROUND = {"transformMap": ENTRIES, "transformMapEntry": MERGED}
 _ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _NO_RANGE = re.compile(rf"found no matching overload for '{KEYS}' applied to '\((.*)\)'")
+_UNSORTABLE = re.compile(rf"found no matching overload for '{SORTED}' applied to '\((.*)\)'")
+_SORTING_RULE = r"found no matching overload for '@sortByAssociatedKeys' applied to '(\1)'"
 _RANGE_RULE = r"expression of type '\1' cannot be range of a comprehension (must be list, map, or dynamic)"
 
 
@@ -46,7 +50,8 @@ class Rewritten(NamedTuple):
         """What the engine says of the text, said of the original: the first thing at each place."""
         found: dict[int, str] = {}
         for line, column, message in _ERROR.findall(errors):
-            found.setdefault(self._origin(int(line), int(column)), _NO_RANGE.sub(_RANGE_RULE, message))
+            message = _UNSORTABLE.sub(_SORTING_RULE, _NO_RANGE.sub(_RANGE_RULE, message))
+            found.setdefault(self._origin(int(line), int(column)), message)
         return "\n".join(_shown(self.original, place, message) for place, message in found.items()) or errors
 
     def _origin(self, line: int, column: int) -> int:
@@ -167,7 +172,20 @@ class _Writer:
             inside = [other for other in inside[1:] if other.start >= start]
         self._keep(start, end)
 
+    def _sorting(self, call: _Call, inner: list[_Call]) -> None:
+        name = _variable(self._expression, call.arguments[0], "argument is not an identifier")
+        bound, (start, end) = f"{RANGE}{self._numbers[_where(call)]}", call.arguments[1]
+        head = call.arguments[0][0] - 1
+        self._add(f"cel.bind({bound}, ", head)
+        self.copy(call.start, call.dot, inner)
+        self._add(f", {SORTED}({bound}.map({name}, ", head)
+        self.copy(start, end, inner)
+        self._add(f")).map({_PLACE}, {bound}[{_PLACE}]))", head)
+
     def _macro(self, call: _Call, inner: list[_Call]) -> None:
+        if call.name == "sortBy":
+            self._sorting(call, inner)
+            return
         key, value = (_variable(self._expression, extent) for extent in call.arguments[:2])
         if key == value:
             place = call.arguments[1][0] + self._expression[slice(*call.arguments[1])].index(value)
@@ -204,13 +222,13 @@ def _place(text: str, start: int, end: int) -> int:
     return start if dot < 0 or _CLOSING[0] in text[dot:end] else dot
 
 
-def _variable(expression: str, extent: tuple[int, int]) -> str:
+def _variable(expression: str, extent: tuple[int, int], otherwise: str = "argument must be a simple name") -> str:
     text = expression[slice(*extent)]
     name = text.strip()
     if not _NAME.fullmatch(name):
         start = extent[0] + len(text) - len(text.lstrip())
         place = _place(expression, start, extent[1])
-        raise MacroError(_shown(expression, place, "argument must be a simple name"))
+        raise MacroError(_shown(expression, place, otherwise))
     return name
 
 
@@ -233,3 +251,12 @@ def merged(maps: list[dict[Any, Any]]) -> dict[Any, Any]:
                 raise ValueError(f"insert failed: key {key} already exists")
             result[key] = value
     return result
+
+
+def sorted_places(keys: list[Any]) -> list[int]:
+    """The places of these keys, the smallest first, equal ones in their order."""
+    if any(key is None or isinstance(key, dict | list) for key in keys):
+        raise ValueError("list elements must be comparable")
+    if len({*map(type, keys)}) > 1:
+        raise ValueError("list elements must have the same type")
+    return sorted(range(len(keys)), key=keys.__getitem__)
