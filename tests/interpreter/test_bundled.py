@@ -221,6 +221,22 @@ async def test_conditions_whose_type_is_a_number_come_first() -> None:
     assert [condition["type"] for condition in found] == [1, 7, "a", True, 2.5, 1 << 26, "b"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [("kubeflow.org/v2beta1/MPIJob", "type"), ("batch.volcano.sh/v1alpha1/Job", "status")],
+)
+async def test_numbers_come_first_where_the_newest_condition_of_each_sort_counts(kind: str, field: str) -> None:
+    conditions = [{field: key, "lastTransitionTime": "2026-01-01T00:00:00Z"} for key in ("a", 7, "b", 3)]
+    status = await aggregated(kind, {"conditions": conditions}, {"conditions": []})
+    assert [condition[field] for condition in status["conditions"]] == [3, 7, "a", "b"]
+
+
+async def test_an_empty_name_of_a_group_of_workers_is_left_out() -> None:
+    spec = {"rayClusterSpec": {"workerGroupSpecs": [{"groupName": {}, "replicas": 1}]}}
+    resource = {"apiVersion": "ray.io/v1", "kind": "RayJob", "spec": spec}
+    assert [part.name for part in await bundled().components(resource)][-1] == ""
+
+
 async def test_only_what_nodes_a_spark_driver_requires_is_read() -> None:
     preferred = [{"preference": {"matchExpressions": [{"values": [7]}]}}]
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}

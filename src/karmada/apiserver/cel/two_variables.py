@@ -1,9 +1,9 @@
-"""Macros with two variables, `list.all(index, value, …)`, `map.transformMap(key, value, …)`, and `list.sortBy(item, …)`.
+"""Macros that the engine lacks: with two variables, such as `list.all(index, value, …)`, and `list.sortBy(item, …)`.
 
-The engine has only those with one variable, and none that sorts. So they are rewritten before compilation: the range is bound to a name, a macro
-with one variable goes through its keys (of a list, the indices), and the value at the key is bound inside. Every
-character knows where it came from, so that errors show the expression as it was written. Keys of maps have no type
-here: what only that makes wrong is found when an expression is evaluated.
+They are rewritten before compilation: the range is bound to a name, a macro with one variable goes through its keys (of
+a list, the indices), and the value at the key is bound inside. Every character knows where it came from, so that errors
+show the expression as it was written. Keys of maps have no type here: what only that makes wrong is found when an
+expression is evaluated.
 """
 
 import re

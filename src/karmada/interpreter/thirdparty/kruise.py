@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
-from karmada.interpreter.model import InterpretError, JSONObject, KindRules, ReplicaNeeds
+from karmada.interpreter.model import JSONObject, KindRules, ReplicaNeeds
 from karmada.interpreter.thirdparty import merge, pods, rules
 from karmada.interpreter.thirdparty.merge import Reports, aggregation, last, last_filled, totals
-from karmada.interpreter.thirdparty.values import entries, find, get, given, same
+from karmada.interpreter.thirdparty.values import Table, entries, find, get, given, same
 
 _ENDS = ("Complete", "Failed")
-_PLACES = 1 << 26
-"""Scripts keep positive whole numbers below this as places of a list, and go through these first."""
 _BROADCAST_COUNTERS = ("active", "succeeded", "failed", "desired")
 _CLONE_COUNTERS = (
     "replicas",
@@ -115,30 +113,12 @@ def _broadcast_is_healthy(observed: JSONObject) -> bool:
 
 
 def _one_condition_per_type(reports: Reports, field: str) -> Any:
-    """What the last cluster that has a type of condition says; without any, what the template has.
-
-    Types that are numbers come first, in their order.
-    """
-    found: dict[tuple[type, Any], Any] = {}
+    """What the last cluster that has a type of condition says; without any, what the template has."""
+    found = Table()
     for value in reports.values(field):
         for condition in entries(value):
-            type_ = get(condition, "type")
-            if type_ is None:
-                raise InterpretError("a condition has no type")
-            # A type that is no plain value is like no other.
-            key = id(condition) if isinstance(type_, dict | list) else type_
-            found[float if _is_number(type_) else type(type_), key] = condition
-    return sorted(found.values(), key=_place) or reports.present.get(field)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _place(condition: Any) -> float:
-    type_ = get(condition, "type")
-    is_place = _is_number(type_) and type_ == int(type_) and 0 < type_ < _PLACES
-    return type_ if is_place else _PLACES
+            found.set(get(condition, "type"), condition)
+    return found.values() or reports.present.get(field)
 
 
 def _sidecar_dependencies(resource: JSONObject) -> Sequence[DependentObjectReference]:

@@ -5,11 +5,11 @@ from typing import Any
 
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.work.v1alpha2 import Component
-from karmada.interpreter.model import InterpretError, JSONObject, KindRules, ReplicaNeeds
+from karmada.interpreter.model import JSONObject, KindRules, ReplicaNeeds
 from karmada.interpreter.thirdparty import merge, pods, rules
 from karmada.interpreter.thirdparty.merge import Aggregate, Reports, Rule, aggregation, earliest, filled, latest
 from karmada.interpreter.thirdparty.rules import is_condition
-from karmada.interpreter.thirdparty.values import before, entries, fields, find, get, given, number, same
+from karmada.interpreter.thirdparty.values import Table, before, entries, fields, find, get, given, number, same
 
 _COUNTS = ("active", "failed", "succeeded")
 _TF_ROLES = ("PS", "Worker", "Chief", "Master", "Evaluator")
@@ -165,18 +165,15 @@ def _mpi_counts(reports: Reports, field: str) -> Any:
 
 def _mpi_conditions(reports: Reports, field: str) -> Any:
     """Of each type the one that changed last; those without a time do not count."""
-    found: dict[Any, tuple[Any, Any]] = {}
+    found = Table()
     for condition in merge.joined(reports, field):
         time = given(get(condition, "lastUpdateTime"), get(condition, "lastTransitionTime"))
         if time is None or time == "":
             continue
         type_ = get(condition, "type")
-        if type_ is None:
-            raise InterpretError("a condition has no type")
-        # A type that is no plain value is like no other.
-        key = id(condition) if isinstance(type_, dict | list) else type_
-        if key not in found or before(found[key][0], time):
-            found[key] = (time, condition)
+        known = found.get(type_)
+        if known is None or before(known[0], time):
+            found.set(type_, (time, condition))
     return [condition for _, condition in found.values()]
 
 

@@ -82,6 +82,8 @@ def part(name: Any, replicas: Any, tree: Any = None) -> Component:
 
 def component(name: Any, replicas: Any, needs: ComponentReplicaRequirements | None) -> Component:
     """One part of a workload."""
+    if name in ({}, []):
+        name = ""  # as everything empty, it is left out of an answer
     if not isinstance(name, str):
         raise InterpretError(f"{name!r} is no name of a component")
     return Component(name=name, replicas=whole(replicas), replica_requirements=needs)

@@ -11,6 +11,8 @@ from karmada.interpreter.model import InterpretError
 
 _LARGEST_EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**31), 2**31 - 1
+_PLACES = 1 << 26
+"""Scripts keep positive whole numbers below this as places of a list."""
 
 
 def plain(tree: Any) -> Any:
@@ -116,6 +118,39 @@ def text(value: Any) -> str:
         return value
     found = number(value)
     return str(int(found)) if found == int(found) else repr(found)
+
+
+class Table:
+    """Values by keys of any sort, as a script has them: places of a list come first, then the others as they came."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[type, Any], Any] = {}
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, None without any."""
+        return self._values.get(_identity(key))
+
+    def set(self, key: Any, value: Any) -> None:
+        """Keep a value."""
+        if key is None:
+            raise InterpretError("nothing is kept without a key")
+        self._values[_identity(key)] = value
+
+    def values(self) -> list[Any]:
+        """All values."""
+        return [value for _, value in sorted(self._values.items(), key=_place)]
+
+
+def _identity(key: Any) -> tuple[type, Any]:
+    """A key that is no plain value is like no other."""
+    if isinstance(key, dict | list):
+        return object, id(key)
+    return (float, key) if isinstance(key, int | float) and not isinstance(key, bool) else (type(key), key)
+
+
+def _place(entry: tuple[tuple[type, Any], Any]) -> float:
+    kind, key = entry[0]
+    return key if kind is float and 0 < key < _PLACES and key == int(key) else _PLACES
 
 
 def whole(value: Any) -> int:

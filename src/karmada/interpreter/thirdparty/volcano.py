@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from karmada.api.work.v1alpha2 import Component
-from karmada.interpreter.model import InterpretError, JSONObject, KindRules
+from karmada.interpreter.model import JSONObject, KindRules
 from karmada.interpreter.thirdparty import merge, pods, rules
 from karmada.interpreter.thirdparty.merge import Reports, Rule, aggregation, filled, totals
-from karmada.interpreter.thirdparty.values import before, entries, fields, find, get, number, parsed, union
+from karmada.interpreter.thirdparty.values import Table, before, entries, fields, find, get, number, parsed, union
 
 _COUNTERS = (
     "minAvailable",
@@ -72,7 +72,7 @@ def _tasks(reports: Reports, field: str) -> Any:
 
 def _conditions(reports: Reports, field: str) -> Any:
     """Those of the first cluster that failed, else of each status the one that was entered last."""
-    newest: dict[Any, Any] = {}
+    newest = Table()
     failed: Any = None
     for value in reports.values(field):
         has_failed = False
@@ -81,13 +81,11 @@ def _conditions(reports: Reports, field: str) -> Any:
             has_failed = has_failed or status in _FAILURES
             if has_failed:
                 continue
-            if status is None:
-                raise InterpretError("a condition has no status")
             known = newest.get(status)
             if known is None or before(known.get("lastTransitionTime"), get(condition, "lastTransitionTime")):
-                newest[status] = condition
+                newest.set(status, condition)
         failed = value if has_failed and failed is None else failed
-    return list(newest.values()) if failed is None else failed
+    return newest.values() if failed is None else failed
 
 
 def _state(now: Callable[[], str]) -> Rule:
