@@ -2,6 +2,7 @@
 
 import pytest
 
+from karmada.apiserver.builtin.strategies.pod import quality_of_service
 from karmada.apiserver.builtin.strategies.pod_resize import resize_errors, resized
 
 ONE = {"cpu": "1", "memory": "1Gi"}
@@ -72,3 +73,7 @@ def test_resources_of_the_whole_pod_may_change():
 
 def test_everything_else_is_left_alone():
     assert resized(pod(SOME), {**pod(SOME, image="another"), "nodeName": "n"}) == pod(SOME)
+
+
+def test_resources_of_the_whole_pod_decide_its_quality_of_service_even_if_empty():
+    assert quality_of_service({**pod(SOME), "resources": {}}) == "BestEffort"

@@ -8,9 +8,11 @@ import pytest
 
 from karmada.apiserver.builtin import builtin_types
 from karmada.apiserver.managedfields import ApplyConflict, apply, reset_fields, scale_config, track_update
+from karmada.apiserver.managedfields.checking import check
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.openapi import from_openapi, no_references
 from karmada.machinery.httpserver.failure import Failure
 
 JSONObject = dict[str, Any]
@@ -43,7 +45,7 @@ def pod(*containers: JSONObject) -> JSONObject:
     ("spec", "complaint"),
     [
         pytest.param({"replicas": "x"}, ".spec.replicas: expected numeric (int or float), got string", id="number"),
-        pytest.param({"paused": "x"}, ".spec.paused: expected boolean, got &value", id="boolean"),
+        pytest.param({"paused": "x"}, ".spec.paused: expected boolean, got &{", id="boolean"),
         pytest.param(
             pod({"name": "c", "env": [{"name": "A", "value": 8080}]}),
             '.spec.template.spec.containers[name="c"].env[name="A"].value: expected string, '
@@ -203,3 +205,12 @@ def test_one_of_several_keys_distinguishes_a_list_item() -> None:
     made = apply(None, config, Schema(properties={"devices": devices}), "m", False, "v1", "", "t")
     [entry] = made["metadata"]["managedFields"]
     assert set(entry["fieldsV1"]["f:devices"]) >= {'k:{"device":"a"}', 'k:{"device":"a","share":"b"}'}
+
+
+@pytest.mark.parametrize(("format_", "value"), [("date-time", 1.5), ("duration", True), ("int-or-string", 1)])
+def test_a_string_with_a_format_is_any_scalar_until_it_is_validated(format_, value):
+    schema = from_openapi({"type": "object", "properties": {"f": {"type": "string", "format": format_}}}, no_references)
+    config = {"apiVersion": "e/v1", "kind": "Thing", "metadata": {"name": "o"}}
+    check({**config, "f": value}, schema)
+    with pytest.raises(Failure, match=r"\.f: expected any scalar, got &\{map\[a:1\]\}"):
+        check({**config, "f": {"a": 1}}, schema)

@@ -208,6 +208,27 @@ def test_defaults(given: dict[str, Any], expected: dict[str, Any]) -> None:
             'Invalid value: "soon": f in body must be of type date-time: "soon"',
             id="format",
         ),
+        pytest.param(
+            {"type": "string", "format": "date-time"},
+            1.5,
+            "TypeInvalid",
+            'Invalid value: "float64": f in body must be of type date-time: "float64"',
+            id="no text where a format is",
+        ),
+        pytest.param(
+            {"x-kubernetes-int-or-string": True},
+            1.5,
+            "TypeInvalid",
+            'Invalid value: "number": f in body must be of type integer,string: "number"',
+            id="neither number nor text",
+        ),
+        pytest.param(
+            {"type": "string", "format": "int-or-string"},
+            5,
+            "TypeInvalid",
+            'Invalid value: "integer": f in body must be of type string: "integer"',
+            id="the format alone says nothing",
+        ),
     ],
 )
 def test_complaints(keywords: dict[str, Any], value: Any, reason: str, message: str) -> None:

@@ -14,6 +14,8 @@ from karmada.machinery.httpserver.failure import Failure
 
 JSONObject = dict[str, Any]
 
+_TEXT = ("", "byte")
+"""Formats of strings that must be strings here; what else has a format is any scalar until it is validated."""
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 
@@ -96,6 +98,9 @@ def _check(value: Any, schema: Schema, place: _Place, errors: list[_Problem]) ->
             _check_list(value, schema, place, errors)
         else:
             errors.append((f"{_spelled(place)}: expected list, got ", f"&{{{_plain(value)}}}"))
+    elif wanted == "string" and schema.format not in _TEXT:
+        if isinstance(value, elements.CONTAINER) and schema.name != _QUANTITY:
+            errors.append((f"{_spelled(place)}: expected any scalar, got ", f"&{{{_plain(value)}}}"))
     elif wanted and schema.name != _QUANTITY:
         _check_scalar(value, wanted, place, errors)
 
@@ -159,7 +164,7 @@ def _check_scalar(value: Any, wanted: str, place: _Place, errors: list[_Problem]
         if not isinstance(value, str):
             errors.append((f"{_spelled(place)}: expected string, got ", _unstructured(value)))
     elif wanted == "boolean" and not isinstance(value, bool):
-        errors.append((f"{_spelled(place)}: expected boolean, got ", _unstructured(value)))
+        errors.append((f"{_spelled(place)}: expected boolean, got ", f"&{{{_plain(value)}}}"))
 
 
 def _type(value: Any) -> str:

@@ -43,9 +43,6 @@ def attributes(source: JSONObject) -> JSONObject:
         elif keyword not in _STRUCTURE:
             rules[keyword] = value
     found["rules"] = rules or _NO_RULES
-    if found.get("format") == "int-or-string":
-        found["int_or_string"] = True
-        found["type"] = ""
     return found
 
 
@@ -61,6 +58,10 @@ def from_openapi(source: JSONObject, reference: Reference) -> Schema:
         beside = {k: v for k, v in source.items() if k not in ("$ref", "description")}
         return reference(ref, beside)
     schema = Schema(**attributes(source))
+    if schema.format == "int-or-string" and reference is not no_references:
+        # Custom schemas have a keyword for it; the format alone says nothing there.
+        schema.int_or_string = True
+        schema.type = ""
     properties = source.get("properties")
     if properties is not None:
         schema.properties = {name: from_openapi(child, reference) for name, child in properties.items()}

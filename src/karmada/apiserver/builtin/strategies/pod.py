@@ -36,7 +36,7 @@ def quality_of_service(spec: JSONObject) -> str:
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     guaranteed = True
-    whole = [{"resources": spec["resources"]}] if spec.get("resources") else None
+    whole = [{"resources": spec["resources"]}] if spec.get("resources") is not None else None
     for container in whole or [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
         resources = container.get("resources") or {}
         for wanted, total in ((resources.get("requests"), requests), (resources.get("limits"), limits)):
