@@ -16,7 +16,25 @@ _ANY = "*"
 
 def out_of_range(tree: Any, type_: type[msgspec.Struct]) -> str:
     """The path of a number that is too large or too small for its field; empty when there is none."""
-    return _find(tree, _plan_of_struct(type_), "$")
+    plan = _plan_of_struct(type_)
+    return "" if _fits(tree, plan) else _find(tree, plan, "$")
+
+
+def _fits(value: Any, plan: _Plan) -> bool:
+    """Whether all numbers fit; almost always they do, and then nobody asks where they stand."""
+    if value.__class__ is dict and plan.__class__ is dict:
+        assert isinstance(plan, dict)
+        of_any = plan.get(_ANY)
+        for name, part in value.items():
+            below = of_any or plan.get(name)
+            if below is not None and part is not None and not _fits(part, below):
+                return False
+    elif value.__class__ is list and plan.__class__ is list:
+        assert isinstance(plan, list)
+        return all(_fits(entry, plan[0]) for entry in value)
+    elif isinstance(value, int) and isinstance(plan, int):
+        return bool(-(2**plan) <= value < 2**plan)
+    return True
 
 
 def _find(value: Any, plan: _Plan, path: str) -> str:

@@ -124,17 +124,21 @@ class Controller(Generic[K]):
         """Have the keys that a function finds in a change reconciled; the first load comes after fresh changes."""
         add = self.queue.add
 
-        def found(change: Change[T]) -> Sequence[K]:
+        def unreadable(change: Change[T], error: ValueError) -> Sequence[K]:
+            # A state that cannot be read must not take the changes beside it along; what it became is looked at.
+            self._log.warning((informer, change.key), "%s cannot read %s: %s", self.name, change.key, error)
             try:
-                return keys(change)
-            except ValueError as error:
-                # A state that cannot be read must not take the changes beside it along; what it became is looked at.
-                self._log.warning((informer, change.key), "%s cannot read %s: %s", self.name, change.key, error)
-                return found(Change(None, change.new)) if change.old is not None and change.new is not None else ()
+                return keys(Change(None, change.new)) if change.old is not None and change.new is not None else ()
+            except ValueError:
+                return ()
 
         def handle(changes: list[Change[T]]) -> None:
             for change in changes:
-                for key in found(change):
+                try:
+                    found = keys(change)
+                except ValueError as error:
+                    found = unreadable(change, error)
+                for key in found:
                     add(key, Priority.INITIAL if change.initial else Priority.NORMAL)
 
         informer.add_handler(handle)

@@ -12,6 +12,8 @@ from karmada.policies.quota import difference, usage
 from karmada.webhook.model import Denied, Operation, Review, decoded, refuse_if_any
 from karmada.webhook.quota_booking import book
 
+Binding = ResourceBinding | ClusterResourceBinding
+
 
 def mutate_binding(review: Review) -> None:
     """Complete a ResourceBinding."""
@@ -29,28 +31,29 @@ async def validate_binding(review: Review) -> None:
     """Judge a ResourceBinding."""
     binding = decoded(review.object, ResourceBinding)
     require_amounts(binding.spec)
-    if review.operation is Operation.UPDATE and review.old is not None:
-        require_amounts(decoded(review.old, ResourceBinding).spec)
+    before = decoded(review.old, ResourceBinding) if review.old is not None else None
+    if before is not None and review.operation is Operation.UPDATE:
+        require_amounts(before.spec)
     refuse_if_any(_dependency_errors(binding))
-    errors = _identity_errors(review, binding, labels.RESOURCE_BINDING_PERMANENT_ID)
+    errors = _identity_errors(binding, before, labels.RESOURCE_BINDING_PERMANENT_ID)
     if review.gates.enabled("MultiplePodTemplatesScheduling"):
         errors += _component_errors(binding.spec.components)
     refuse_if_any(errors)
     if review.gates.enabled("FederatedQuotaEnforcement"):
-        await _enforce_quota(review, binding)
+        await _enforce_quota(review, binding, before)
 
 
 async def validate_cluster_binding(review: Review) -> None:
     """Judge a ClusterResourceBinding."""
     binding = decoded(review.object, ClusterResourceBinding)
-    refuse_if_any(_identity_errors(review, binding, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID))
+    before = decoded(review.old, ClusterResourceBinding) if review.old is not None else None
+    refuse_if_any(_identity_errors(binding, before, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID))
 
 
-def _identity_errors(review: Review, binding: ResourceBinding | ClusterResourceBinding, key: str) -> list[FieldError]:
+def _identity_errors(binding: Binding, before: Binding | None, key: str) -> list[FieldError]:
     """Who a binding is stays; for what it speaks is judged when it is named. One that was there before this rule must
     remain writable, or it could never be removed."""
     errors: list[FieldError] = []
-    before = decoded(review.old, type(binding)) if review.old is not None else None
     known = before.metadata.labels.get(key) if before is not None else None
     if known and binding.metadata.labels.get(key) != known:
         errors.append(forbidden(f"metadata.labels[{key}]", "the permanent id of a binding cannot be changed"))
@@ -59,7 +62,7 @@ def _identity_errors(review: Review, binding: ResourceBinding | ClusterResourceB
     return errors
 
 
-def _named(binding: ResourceBinding | ClusterResourceBinding) -> tuple[str, str, str, str]:
+def _named(binding: Binding) -> tuple[str, str, str, str]:
     resource = binding.spec.resource
     return resource.api_version, resource.kind, resource.namespace, resource.name
 
@@ -108,9 +111,8 @@ def _component_errors(components: tuple[Component, ...]) -> list[FieldError]:
     return errors
 
 
-async def _enforce_quota(review: Review, binding: ResourceBinding) -> None:
+async def _enforce_quota(review: Review, binding: ResourceBinding, before: ResourceBinding | None) -> None:
     """Refuse what a quota has no room for; record what is used in those that have."""
-    before = decoded(review.old, ResourceBinding) if review.old is not None else None
     if review.operation is Operation.CREATE and not binding.spec.clusters:
         return
     delta = difference(usage(binding.spec), usage(before.spec) if before else {})

@@ -11,7 +11,7 @@ Invariants:
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import ref
@@ -267,10 +267,13 @@ class Cache(Generic[T]):
             if old.resource_version == item.resource_version and old.uid == item.uid:
                 return
             self._hold(item.cost - old.cost)
+            if old.uid == item.uid:
+                self._replace(old, item)
+                changes.append(Change(old, item, initial))
+                return
             self._remove(old)
-            if old.uid != item.uid:
-                changes.append(Change(old, None))
-                old = None
+            changes.append(Change(old, None))
+            old = None
         else:
             self._hold(item.cost)
         key = item.key
@@ -280,6 +283,20 @@ class Cache(Generic[T]):
         for name in self._functions:
             self._index(name, item)
         changes.append(Change(old, item, initial))
+
+    def _replace(self, old: Item[T], item: Item[T]) -> None:
+        """Put the next state of an object in the place of the one before."""
+        key = item.key
+        self.items[key] = item
+        if self._namespaces is not None:
+            self._namespaces[key.namespace][key] = item
+        for name, groups in self._indexes.items():
+            before, after = self._values(name, old), self._values(name, item)
+            if before != after:
+                for value in before:
+                    _discard(groups, value, key)
+            for value in after:
+                groups.setdefault(value, {})[key] = item
 
     def _hold(self, size: int) -> None:
         self._size += size
@@ -299,9 +316,10 @@ class Cache(Generic[T]):
         for value in self._values(name, item):
             values.setdefault(value, {})[item.key] = item
 
-    def _values(self, name: str, item: Item[T]) -> Iterable[str]:
+    def _values(self, name: str, item: Item[T]) -> Sequence[str]:
         try:
-            return list(self._functions[name](item))
+            found = self._functions[name](item)
+            return found if found.__class__ is list or found.__class__ is tuple else list(found)
         except Exception as error:
             # One object an index function cannot read must not stop the others.
             log.warning((name, type(error)), "index %r cannot read %s", name, item.key, trace=error)
