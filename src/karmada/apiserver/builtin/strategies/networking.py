@@ -97,7 +97,7 @@ _INGRESS = fields(
     ("defaultBackend", optional(_backend)),
     ("rules", each(fields(("host", filled(_host)), ("http", having("paths", needed(each(_path))))))),
     ("tls", each(fields(("hosts", each(_host)), ("secretName", filled(dns_subdomain))))),
-    ("ingressClassName", filled(dns_subdomain)),
+    ("ingressClassName", optional(dns_subdomain)),
 )
 
 
