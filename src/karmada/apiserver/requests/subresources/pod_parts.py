@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from karmada.api.field_errors import forbidden
 from karmada.apiserver.builtin.strategies.pod_resize import CONTAINERS, resize_errors, resized
-from karmada.apiserver.builtin.strategies.pod_validation import ephemeral_errors
+from karmada.apiserver.builtin.strategies.pod_validation import ephemeral_errors, spec_errors
 from karmada.apiserver.failures import invalid, not_found
 from karmada.apiserver.requests import metadata, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -78,9 +78,10 @@ def _take_resources(call: Call, new: JSONObject, current: JSONObject) -> bool:
         for field in CONTAINERS
         if len(wanted.get(field) or ()) != len(before.get(field) or ())
     ]
-    spec = before if errors else resized(before, wanted)
-    errors = errors or resize_errors(before, spec)
     if errors:
+        raise invalid("", "Pod", call.name, [*spec_errors(wanted, "spec"), *errors])
+    spec = resized(before, wanted)
+    if errors := resize_errors(before, spec):
         raise invalid("", "Pod", call.name, errors)
     current["spec"] = spec
     return bool(spec != before)
