@@ -63,6 +63,14 @@ def test_incomplete_questions_are_invalid(context, spec, fields):
     assert [cause["field"] for cause in failure.value.details["causes"]] == fields
 
 
+@pytest.mark.parametrize(("resources", "allowed"), [(["*"], True), (["pods"], False)])
+def test_who_may_use_all_resources_may_use_one_without_a_name(context, resources, allowed):
+    rules = [{"verbs": ["*"], "apiGroups": [""], "resources": resources}]
+    context.authorizer.put("roles", {"metadata": {"name": "r", "namespace": "ns"}, "rules": rules})
+    spec = {"user": "u", "resourceAttributes": {"verb": "get", "namespace": "ns"}}
+    assert subject_access_review({**HEAD, "spec": spec}, context)["status"]["allowed"] is allowed
+
+
 def test_a_local_review_stays_in_its_namespace(context):
     request = {"verb": "get", "resource": "configmaps", "namespace": "default"}
     obj = {**HEAD, "metadata": {"namespace": "ns"}, "spec": {"user": "u", "resourceAttributes": request}}

@@ -311,6 +311,13 @@ def test_bad_schemas_are_refused(properties: dict[str, Any], field: str, message
     assert message in error.message
 
 
+@pytest.mark.parametrize("default", [True, 1.5, [1]])
+def test_defaults_of_numbers_or_texts_may_be_anything_without_fields(default: Any) -> None:
+    either = {"x-kubernetes-int-or-string": True}
+    nested = {"type": "object", "default": {"x": default}, "properties": {"x": either}}
+    assert validate_crd(definition(version("v1", {"a": {**either, "default": default}, "b": nested})), None) == []
+
+
 def test_schemas_that_differ_between_versions_are_named_by_version() -> None:
     good = version("v1", {})
     bad = version("v2", {"a": {}}, storage=False)

@@ -8,7 +8,7 @@ import pytest
 from karmada.apiserver.crds.types import custom_schema
 from karmada.apiserver.schema.defaulting import filler
 from karmada.apiserver.schema.openapi import from_openapi, no_references, to_openapi
-from karmada.apiserver.schema.pruning import pruner
+from karmada.apiserver.schema.pruning import fits, pruner
 from karmada.apiserver.schema.validation import validate
 
 STRING = {"type": "string"}
@@ -62,6 +62,39 @@ def test_pruning_keeps_what_the_schema_declares() -> None:
         "list": [{"k": "1"}, {}],
         "empty": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "unknown"),
+    [
+        ({"s": {"y": 1}}, ["s.y"]),
+        ({"s": {"y": None}}, ["s.y"]),
+        ({"i": {"y": 1}}, ["i.y"]),
+        ({"s": [{"y": 1}, 5, {"z": 1}]}, ["s[0].y", "s[2].z"]),
+        ({"l": {"y": 1}}, ["l.y"]),
+        ({"l": [{"y": 1}]}, ["l[0].y"]),
+        ({"m": {"k": {"y": 1}}}, ["m.k.y"]),
+        ({"m": [{"y": 1}]}, ["m[0].y"]),
+        ({"o": [{"s": "x"}]}, ["o[0].s"]),
+        ({"free": [{"y": 1}]}, None),
+        ({"s": {}, "l": {}, "m": [], "o": 5}, None),
+    ],
+)
+def test_fields_below_a_value_of_the_wrong_type_are_unknown(given: dict[str, Any], unknown: list[str] | None) -> None:
+    schema = node(
+        type="object",
+        properties={
+            "s": STRING,
+            "i": {"x-kubernetes-int-or-string": True},
+            "l": {"type": "array", "items": STRING},
+            "m": {"type": "object", "additionalProperties": STRING},
+            "o": {"type": "object", "properties": {"s": STRING}},
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        },
+    )
+    fitting = fits(schema)(given)
+    assert pruner(schema)(given) == unknown
+    assert unknown is None or not fitting
 
 
 def test_embedded_objects_have_metadata() -> None:

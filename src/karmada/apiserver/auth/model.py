@@ -21,7 +21,7 @@ ANONYMOUS = UserInfo("system:anonymous", ("system:unauthenticated",))
 
 
 class Attributes(msgspec.Struct, frozen=True, gc=False):
-    """What is asked, as RBAC sees it. For non-resource requests only `verb` and `path` count."""
+    """What is asked, as RBAC sees it. Requests for paths have no version; of them only `verb` and `path` count."""
 
     verb: str
     group: str = ""
@@ -35,7 +35,7 @@ class Attributes(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_resource(self) -> bool:
         """Whether the request is on a resource rather than on a path."""
-        return bool(self.resource)
+        return bool(self.resource or self.version)
 
 
 class Decision(NamedTuple):

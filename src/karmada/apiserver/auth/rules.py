@@ -45,7 +45,7 @@ class Rule(NamedTuple):
         """Whether the rule alone allows what is asked."""
         if attributes.verb not in self.verbs and ALL not in self.verbs:
             return False
-        if not attributes.resource:
+        if not attributes.resource and not attributes.version:
             return url_matches(self.urls, attributes.path)
         return (
             (attributes.group in self.groups or ALL in self.groups)

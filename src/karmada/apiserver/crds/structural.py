@@ -288,11 +288,18 @@ def _branch(branch: JSONObject, path: str, outer: JSONObject, outer_path: str) -
     return errors
 
 
+def _of_any_scalars(schema: Any) -> Any:
+    """A schema whose values that are numbers or texts may be anything: so a stock server judges defaults."""
+    if isinstance(schema, dict):
+        return {key: _of_any_scalars(part) for key, part in schema.items() if key != "x-kubernetes-int-or-string"}
+    return [_of_any_scalars(part) for part in schema] if isinstance(schema, list) else schema
+
+
 def _defaults(schema: JSONObject, path: str) -> list[FieldError]:
     """Defaults must be valid, and hold no fields that would be pruned."""
     errors: list[FieldError] = []
     if "default" in schema:
-        tree = from_openapi({**schema, "default": None}, no_references)
+        tree = from_openapi(_of_any_scalars({**schema, "default": None}), no_references)
         value = deepcopy(schema["default"])
         place = f"{path}.default"
         if pruner(tree)(value):

@@ -7,6 +7,7 @@ compiled when an object first reaches them: schemas are large, objects small.
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 from types import FunctionType
 from typing import Any
 
@@ -32,11 +33,26 @@ def pruner(schema: Schema) -> Prune:
         return _map(schema.additional)
     if schema.type == "object" or schema.properties is not None:
         return _object(schema)
-    return _nothing
+    return _nothing if schema.preserve_unknown else _scalar
 
 
 def _nothing(value: Any) -> list[str] | None:
     return None
+
+
+def _scalar(value: Any) -> list[str] | None:
+    """A value that has no fields: those of an object in its place, or in a list in its place, are unknown."""
+    if value.__class__ is dict and value:
+        removed = [shown(key) for key in islice(value, MAX_UNKNOWN)]
+        value.clear()
+        return removed
+    if value.__class__ is not list:
+        return None
+    found: list[str] | None = None
+    for index, item in enumerate(value):
+        if (inside := _scalar(item)) is not None:
+            found = below(f"[{index}]", inside, found)
+    return found
 
 
 def _embedded(schema: Schema) -> Prune:
@@ -64,7 +80,7 @@ def _object(schema: Schema) -> Prune:
 
     def run(value: Any) -> list[str] | None:
         if value.__class__ is not dict:
-            return None
+            return None if keep_others else _scalar(value)
         removed: list[str] | None = None
         drop: list[str] = []
         for key, child in value.items():
@@ -82,6 +98,8 @@ def _object(schema: Schema) -> Prune:
                 continue
             if prune.__class__ is not FunctionType:
                 prune = known[key] = pruner(prune)
+            if prune is _scalar and child.__class__ is not dict and child.__class__ is not list:
+                continue
             if prune is not _nothing:
                 found = prune(child)
                 if found is not None:
@@ -96,7 +114,7 @@ def _object(schema: Schema) -> Prune:
 def _map(child: Schema) -> Prune:
     def run(value: Any) -> list[str] | None:
         if value.__class__ is not dict:
-            return None
+            return _scalar(value)
         if not child.nullable and None in value.values():
             for key in [key for key, item in value.items() if item is None]:
                 del value[key]
@@ -115,7 +133,7 @@ def _map(child: Schema) -> Prune:
 def _list(child: Schema) -> Prune:
     def run(value: Any) -> list[str] | None:
         if value.__class__ is not list:
-            return None
+            return _scalar(value)
         prune = pruner(child)
         if prune is _nothing:
             return None
@@ -134,14 +152,14 @@ def fits(schema: Schema) -> Fits:
     if schema.name or schema.embedded:
         return _unsure
     if schema.items is not None:
-        inner = fits(schema.items)
-        return _sure if inner is _sure else lambda value: value.__class__ is not list or all(map(inner, value))
+        of_items = fits(schema.items)
+        return lambda value: all(map(of_items, value)) if value.__class__ is list else _is_plain(value)
     if schema.additional is not None:
-        inner = fits(schema.additional)
-        return _sure if inner is _sure else lambda value: value.__class__ is not dict or all(map(inner, value.values()))
+        of_values = fits(schema.additional)
+        return lambda value: all(map(of_values, value.values())) if value.__class__ is dict else _is_plain(value)
     if schema.type == "object" or schema.properties is not None:
         return _fitting_object(schema)
-    return _sure
+    return _sure if schema.preserve_unknown else _is_plain
 
 
 def _sure(value: Any) -> bool:
@@ -152,6 +170,11 @@ def _unsure(value: Any) -> bool:
     return False
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether a value has no fields."""
+    return value.__class__ is not dict and value.__class__ is not list
+
+
 def _fitting_object(schema: Schema) -> Fits:
     known: dict[str, Any] = {**(schema.properties or {})}
     keep_others = schema.preserve_unknown
@@ -160,7 +183,7 @@ def _fitting_object(schema: Schema) -> Fits:
 
     def run(value: Any) -> bool:
         if value.__class__ is not dict:
-            return True
+            return keep_others or _is_plain(value)
         for key, child in value.items():
             check = known.get(key)
             if check is None:
@@ -169,7 +192,10 @@ def _fitting_object(schema: Schema) -> Fits:
                 continue
             if check.__class__ is not FunctionType:
                 check = known[key] = fits(check)
-            if check is not _sure and child is not None and not check(child):
+            if check is _is_plain:
+                if child.__class__ is dict or child.__class__ is list:
+                    return False
+            elif check is not _sure and child is not None and not check(child):
                 return False
         return True
 
