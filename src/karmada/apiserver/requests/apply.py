@@ -26,9 +26,6 @@ async def apply(context: Context, call: Call) -> Answer:
         meta.setdefault("name", call.name)
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
-    if item is not None and meta.get("uid") not in (None, "", item.index.uid):
-        error = field_errors.invalid("metadata.uid", meta["uid"], "field is immutable")
-        raise invalid(call.served.type.group, call.served.kind, call.name, [error])
     created_by_status = call.subresource == "status" and call.served.type.strategy.create_by_status
     if item is None and (not call.subresource or created_by_status):
         obj = await offload.run(offload.size_of(call), applied, context, call, options, config, None)
@@ -38,7 +35,11 @@ async def apply(context: Context, call: Call) -> Answer:
     def build(current: JSONObject) -> JSONObject:
         if bare and _owned_metadata(call, options, current):
             metadata.check_name(call, {})  # What the manager gives up takes the rest of the metadata along.
-        return applied(context, call, options, config, current)
+        made = applied(context, call, options, config, current)
+        if meta.get("uid") not in (None, "", current["metadata"].get("uid")):  # A conflict comes first.
+            error = field_errors.invalid("metadata.uid", meta["uid"], "field is immutable")
+            raise invalid(call.served.type.group, call.served.kind, call.name, [error])
+        return made
 
     change = Change(
         call,
