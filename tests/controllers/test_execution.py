@@ -11,9 +11,13 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.execution import ExecutionController
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_status import WorkStatusController
-from karmada.machinery.transport import Verb
+from karmada.machinery.transport import GroupVersionResource, Verb
 
 SPACE = "karmada-es-m1"
+SERVICES = GroupVersionResource("", "v1", "services")
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}}
+PORTS = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 31456}], "selector": {"a": "b"}}
+OVERWRITING = {"work.karmada.io/conflict-resolution": "overwrite"}
 OTHERS = {"labels": {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "another"}}
 
 
@@ -25,12 +29,11 @@ def start(plane, members):
     return status
 
 
-async def work(plane, preserve, name="settings"):
+async def work(plane, preserve, name="settings", manifest=CONFIG, **annotations):
     labels = {"karmada.io/managed": "true", "work.karmada.io/permanent-id": "mine"}
     marks = {"work.karmada.io/namespace": SPACE, "work.karmada.io/name": name}
-    metadata = {"name": name, "namespace": "default", "labels": labels, "annotations": marks}
-    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "1"}}
-    spec = {"workload": {"manifests": [manifest]}, "preserveResourcesOnDeletion": preserve}
+    metadata = {"name": name, "namespace": "default", "labels": labels, "annotations": {**marks, **annotations}}
+    spec = {"workload": {"manifests": [{**manifest, "metadata": metadata}]}, "preserveResourcesOnDeletion": preserve}
     tree = {"metadata": {"name": name, "namespace": SPACE, "labels": labels}, "spec": spec}
     await plane.client.resource(WORKS).create(tree)
     await plane.clock.sleep(5)
@@ -52,6 +55,42 @@ def test_an_object_that_another_work_took_over_is_left_to_it(preserve):
             assert (await plane.client.resource(WORKS).list()).items == []
             kept = await members.client.resource(CONFIG_MAPS).get("settings", "default")
             assert kept["metadata"]["labels"] == OTHERS["labels"]
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_a_service_that_is_there_is_taken_over_with_the_ports_that_it_holds():
+    """A server looks at ports before it looks at names: what it refuses then is the Service's own."""
+
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            body = {"metadata": {"name": "web", "namespace": "default"}, "spec": PORTS}
+            await members.client.resource(SERVICES).create(body)
+            await work(plane, False, "web", {"apiVersion": "v1", "kind": "Service", "spec": PORTS}, **OVERWRITING)
+            made = await members.client.resource(SERVICES).get("web", "default")
+            assert made["metadata"]["labels"]["work.karmada.io/permanent-id"] == "mine"
+            assert made["spec"]["ports"][0]["nodePort"] == 31456
+            await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_ports_of_another_service_stay_refused():
+    async def scenario(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            await plane.cluster("m1")
+            start(plane, members)
+            body = {"metadata": {"name": "other", "namespace": "default"}, "spec": PORTS}
+            await members.client.resource(SERVICES).create(body)
+            await work(plane, False, "web", {"apiVersion": "v1", "kind": "Service", "spec": PORTS}, **OVERWRITING)
+            found = await plane.client.resource(WORKS).get("web", SPACE)
+            [applied] = [one for one in found["status"]["conditions"] if one["type"] == "Applied"]
+            assert "provided port is already allocated" in applied["message"]
             await members.connection.close()
 
     on_a_plane(scenario)

@@ -29,7 +29,7 @@ from karmada.machinery.client import type_of
 from karmada.machinery.codec import identity, untrusted_tree
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
-from karmada.machinery.errors import AlreadyExists, ApiError, BadAnswer, Conflict, NotFound
+from karmada.machinery.errors import AlreadyExists, ApiError, BadAnswer, Conflict, Forbidden, Invalid, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
@@ -173,6 +173,7 @@ class ExecutionController:
         else:
             # A user waits, or others do: one question is answered sooner than the member's whole collection is loaded.
             body = await _read(collection, key)
+        refusal: ApiError
         for _ in range(ATTEMPTS):
             try:
                 if body is not None:
@@ -186,10 +187,15 @@ class ExecutionController:
             except (AlreadyExists, Conflict, NotFound) as error:
                 if isinstance(error, NotFound) and body is None:
                     raise
-                conflict = error
-            body = await _read(collection, key)
+                refusal = error
+                body = await _read(collection, key)
+            except (Forbidden, Invalid) as error:
+                # Ports, addresses and quotas that the object itself has taken come before its name.
+                if body is not None or (body := await _read(collection, key)) is None:
+                    raise
+                refusal = error
             desired = manifest_of(work, ordinal)
-        raise conflict
+        raise refusal
 
     async def _update(
         self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member, owner: Key
