@@ -158,7 +158,8 @@ def _end_port(path: str, port: JSONObject) -> Errors:
         return [required(f"{path}.port", "must be specified when `endPort` is specified")]
     if isinstance(number, str):
         return [invalid(f"{path}.endPort", end, "may not be specified when `port` is non-numeric")]
-    return [invalid(f"{path}.endPort", end, "must be greater than or equal to `port`")] if end < number else []
+    low = [invalid(f"{path}.endPort", number, "must be greater than or equal to `port`")] if end < number else []
+    return [*low, *port_number(f"{path}.endPort", end)]
 
 
 def _peer(path: str, peer: JSONObject) -> Errors:

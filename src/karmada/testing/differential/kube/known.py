@@ -58,6 +58,15 @@ def _added_and_deleted(one: Difference) -> bool:
     return "finalizers" in one.text and isinstance(added, list) and isinstance(deleted, list) and added == deleted
 
 
+def _tried_with_a_version(one: Difference) -> bool:
+    created = one.step["method"] == "POST" and "dryRun" in one.step["path"]
+    return created and one.kind == "object" and one.text.startswith(".metadata.resourceVersion:")
+
+
+def _stored_otherwise(one: Difference) -> bool:
+    return one.kind == "object" and "APIResourceList" in one.text and "storageVersionHash" in one.text
+
+
 def _listed_daemons(one: Difference) -> bool:
     return one.kind == "object" and "deprecated.daemonset.template.generation" in one.text
 
@@ -215,6 +224,8 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("a list in place of a text with a format is refused; kube-apiserver overlooks it", _list_for_text),
     Wanted("a server that runs no workloads says so with 501", _needs_kubelet),
     Wanted("what a patch both adds to a list and deletes from it is there or not by chance", _added_and_deleted),
+    Wanted("a version that is no number is left out of answers to dry runs of a creation", _tried_with_a_version),
+    Wanted("policies that mutate and definitions are stored in their newest version", _stored_otherwise),
     Wanted("kube-apiserver forgets the template generation in lists of DaemonSets", _listed_daemons),
     Wanted("ClusterRoles are aggregated by the server itself", _aggregates),
     Wanted("a number beyond 32 bits in a patch is refused, not wrapped around", _overflows),
