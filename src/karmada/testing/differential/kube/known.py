@@ -143,10 +143,6 @@ def _signs_otherwise(one: Difference) -> bool:
     return one.step["path"] == "/.well-known/openid-configuration" and "id_token_signing_alg" in one.text
 
 
-def _any_default(one: Difference) -> bool:
-    return one.stock.code == 201 and "must validate at least one schema (anyOf)" in str(one.own.body)
-
-
 def _empty_overhead(one: Difference) -> bool:
     return "Pod Overhead set without" in str(one.stock.body) and one.own.code < 300
 
@@ -213,7 +209,6 @@ WANTED: tuple[Wanted, ...] = (
     Wanted("whether the level of a FlowSchema or the service of an APIService exists is said later", _said_later),
     Wanted("an empty list or text in a webhook or network policy that has none is no change", _empty_given),
     Wanted("tokens of service accounts are signed with an elliptic curve", _signs_otherwise),
-    Wanted("a default that is neither a number nor a text is refused where only those are allowed", _any_default),
     Wanted("an empty overhead of a pod is as good as none", _empty_overhead),
     Wanted("an empty list of devices is as good as none", _both_empty),
     Wanted("of several webhooks that refuse, the first to answer is named", _one_of_webhooks),
