@@ -26,6 +26,12 @@ def test_hash_uses_only_letters_and_digits_that_form_no_words(text: str) -> None
     assert set(names.short_hash(text)) <= set("bcdfghjklmnpqrstvwxz2456789")
 
 
+def test_names_of_objects_that_came_and_went_are_forgotten() -> None:
+    for number in range(3 * names.REMEMBERED):
+        names.work_name("Deployment", f"web-{number}", "default")
+    assert names.short_hash.cache_info().currsize <= names.REMEMBERED <= 4096
+
+
 @given(st.text())
 def test_execution_space_and_cluster_are_inverse(cluster: str) -> None:
     namespace = names.execution_space(cluster)

@@ -35,7 +35,12 @@ class ExecutionSpaceError(ValueError):
         super().__init__("the execution space name is in wrong format")
 
 
-@lru_cache(maxsize=65536)
+REMEMBERED = 4096
+"""Hashes: those of one object are asked for one after another, and names that are gone must not stay by the ten
+thousand."""
+
+
+@lru_cache(maxsize=REMEMBERED)
 def short_hash(text: str) -> str:
     """FNV-1a (32 bits) of the UTF-8 bytes, in decimal, spelled with letters that form no words."""
     state = 2166136261

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,42 @@ def test_a_commit_reaches_the_disk_before_it_is_answered(tmp_path: Path) -> None
     db = connect(tmp_path / "store.db")
     assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL: the log is synced at each commit
+    db.close()
+
+
+class _Statements(sqlite3.Connection):
+    """A connection that notes its statements."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, isolation_level=None)
+        self.texts: set[str] = set()
+
+    def execute(self, text: str, *values: Any) -> sqlite3.Cursor:
+        self.texts.add(text)
+        return super().execute(text, *values)
+
+
+def test_batches_of_every_size_are_written_whole_and_by_few_statements(tmp_path: Path) -> None:
+    connect(tmp_path / "store.db").close()
+    db = _Statements(tmp_path / "store.db")
+    rows: list[Row] = []
+    for size in range(1, 130):
+        first = len(rows) + 3
+        batch = [Row(revision, f"/{revision}", 0, False, b"%d" % revision) for revision in range(first, first + size)]
+        append(db, batch)
+        rows += batch
+    assert len(db.texts) <= 9  # SQLite keeps with each what it wrote last
+    assert db.execute("SELECT * FROM log ORDER BY revision").fetchall() == rows
+    db.close()
+
+
+def test_a_batch_with_a_row_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    db = connect(tmp_path / "store.db")
+    append(db, [Row(3, "/a", 0, False, b"a")])
+    with pytest.raises(sqlite3.IntegrityError):
+        append(db, [Row(revision, "/b", 0, False, b"b") for revision in (4, 5, 3)])
+    assert db.execute("SELECT key FROM log").fetchall() == [("/a",)]
+    assert db.execute("SELECT key FROM current").fetchall() == [("/a",)]
     db.close()
 
 

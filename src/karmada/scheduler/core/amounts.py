@@ -12,7 +12,7 @@ NO_OPINION = -1
 """What estimators answer when they do not know."""
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def amount(resource: str, quantity: str | int) -> int:
     """An amount in the unit of its resource."""
     parsed = Quantity.parse(quantity)
