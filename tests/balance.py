@@ -34,6 +34,7 @@ SECONDS = {
     "cli/test_init_for_real.py": 10,
     "engine/test_components.py": 10,
     "federation/test_services.py": 10,
+    "federation/test_leftovers.py": 10,
     "membership/test_reading_both_modes.py": 10,
     "documents/test_rescheduling.py": 10,
     "operator/test_embedded_for_real.py": 10,
