@@ -71,6 +71,7 @@ class HttpDispatcher:
         except Exception as error:
             answer = self._failed(error, request, None)
             self._traffic.leave(visit, answer.status)
+            request.admitted = None
             return answer
         return BODY if request.client else UNAUTHENTICATED_BODY
 
@@ -82,6 +83,8 @@ class HttpDispatcher:
         except BaseException:
             self._traffic.leave(visit, 500)
             raise
+        finally:
+            request.admitted = None  # They know each other: both would wait for the collector, with the body.
         self._traffic.leave(visit, 101 if isinstance(answer, Upgrade) else answer.status)
         return answer
 

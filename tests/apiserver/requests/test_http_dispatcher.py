@@ -1,5 +1,6 @@
 """The HTTP dispatcher: what clients see of refusals, media types, warnings and broken requests."""
 
+import gc
 import json
 
 import pytest
@@ -70,6 +71,23 @@ async def test_a_server_whose_storage_fails_is_alive_but_not_ready(page, code):
         answer = await Client(server)("GET", f"/{page}?verbose")
     assert answer.status == code
     assert (b"[-]etcd failed" in answer.body) == (code == 500)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "user"), [("POST", MAPS, ADMIN), ("GET", "/api/v1/nosuch", ADMIN), ("GET", MAPS, ANONYMOUS)]
+)
+async def test_a_request_that_was_answered_does_not_wait_for_the_collector(server, method, path, user):
+    dispatcher = Client(server, user).dispatcher
+    gc.collect()
+    gc.disable()
+    try:
+        request = HttpRequest(method, path, "", {}, b'{"metadata":{"name":"a"}}', ("127.0.0.1", 1), None)
+        if isinstance(dispatcher.admit(request), int):
+            await dispatcher(request)
+        del request
+        assert not [one for one in gc.get_objects() if isinstance(one, HttpRequest)]
+    finally:
+        gc.enable()
 
 
 async def test_an_unknown_group_is_a_plain_404(http):
