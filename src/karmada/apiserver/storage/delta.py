@@ -89,7 +89,7 @@ def difference(base: bytes, body: bytes) -> bytes | None:
     return len(body).to_bytes(_SIZE, "big") + _encode(changes)
 
 
-@lru_cache(16)
+@lru_cache(maxsize=16)
 def _cut(base: bytes) -> tuple[list[bytes], list[int]]:
     """The pieces of a base, and where they begin."""
     pieces = base.split(_QUOTE)

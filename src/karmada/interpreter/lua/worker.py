@@ -28,10 +28,15 @@ def main(arguments: list[str]) -> int:
     with socket.socket(fileno=int(arguments[0])) as connection:
         engine = Engine(with_priority=WITH_PRIORITY in arguments)
         lock_down()
-        connection.sendall(frame(READY))
-        while (request := _receive(connection)) is not None:
-            connection.sendall(frame(_answer(engine, orjson.loads(request))))
+        serve(connection, engine)
     return 0
+
+
+def serve(connection: socket.socket, engine: Engine) -> None:
+    """Answer requests until the other side hangs up."""
+    connection.sendall(frame(READY))
+    while (request := _receive(connection)) is not None:
+        connection.sendall(frame(_answer(engine, orjson.loads(request))))
 
 
 def lock_down() -> None:

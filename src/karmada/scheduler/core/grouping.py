@@ -121,6 +121,7 @@ class _Search:
         self._budget = SEARCH_BUDGET
         self._heaviest: dict[int, list[int]] = {}
         self._sizes = list(accumulate((group.size for group in reversed(ordered)), initial=0))
+        """How many clusters so many groups have at most."""
         self._path: list[ClusterGroup] = []
         self._rank = (-1, -1)
         self.best: tuple[ClusterGroup, ...] = ()
@@ -141,8 +142,6 @@ class _Search:
             if (weight, size) > self._rank:
                 self._rank, self.best = (weight, size), tuple(path)
             return
-        if len(path) >= self._most:
-            return
         for index in range(begin, len(self._ordered)):
             self._budget -= 1
             if self._budget < 0 or not self._can_win(index, size, weight):
@@ -160,9 +159,11 @@ class _Search:
     def _can_win(self, begin: int, size: int, weight: int) -> bool:
         """Whether going on with groups from here may give more than the best so far; an equal comes too late."""
         length = len(self._path)
+        left = min(self._most - length, len(self._ordered) - begin)
+        if length + left < self._fewest or size + self._sizes[left] < self._clusters:
+            return False
         smallest = max(1, self._ordered[begin].size)
-        more = max(self._fewest - length, -(-(self._clusters - size) // smallest))
-        more = min(more, self._most - length, len(self._ordered) - begin)
+        more = min(left, max(self._fewest - length, -(-(self._clusters - size) // smallest)))
         heaviest = self._heaviest.get(begin)
         if heaviest is None:
             weights = sorted((group.weight for group in self._ordered[begin:]), reverse=True)
