@@ -102,7 +102,7 @@ def _amount(type_: type, value: Any) -> Any:
     return _parsed(value)
 
 
-_parsed = lru_cache(4096)(Quantity.parse)
+_parsed = lru_cache(maxsize=4096)(Quantity.parse)
 
 
 class _Check:

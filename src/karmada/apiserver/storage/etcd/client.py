@@ -122,8 +122,8 @@ class EtcdClient:
                 return _numbers(await self._call("Maintenance/Status", "Status", request))
         return _numbers(await self._call("Maintenance/Status", "Status", request))
 
-    async def range(self, span: Span, limit: int, revision: int = 0) -> Found:
-        """Keys and values of a span in key order, at a revision or the latest one."""
+    async def range(self, span: Span, limit: int, revision: int) -> Found:
+        """Keys and values of a span in key order, at a revision or, with 0, the latest one."""
         request = MESSAGES["RangeRequest"](key=span.start, range_end=span.end, limit=limit, revision=revision)
         answer = await self._call("KV/Range", "Range", request)
         return Found([key_value(message) for message in answer.kvs], answer.header.revision, answer.more)
