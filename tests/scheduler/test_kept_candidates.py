@@ -120,6 +120,7 @@ def test_room_by_nodes_is_asked_about_only_where_the_sum_of_estimates_is_not_eno
 
     assert shares(8) == {"m1": 2, "m2": 6}
     assert shares(10) == {"m1": 5, "m2": 5}
+    assert shares(20) == {"m1": 14, "m2": 6}
 
 
 @pytest.mark.parametrize(

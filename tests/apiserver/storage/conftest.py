@@ -52,7 +52,7 @@ class RecordingListener:
 
     async def until(self, revision: int) -> None:
         """Wait until a revision was committed."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while self.revision < revision:
                 self._changed.clear()
                 await self._changed.wait()
@@ -98,10 +98,10 @@ class Etcd:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             try:
-                with urllib.request.urlopen(f"{health}/health", timeout=1):
+                with urllib.request.urlopen(f"{health}/health", timeout=10):
                     return
             except OSError:
                 assert self._process.poll() is None, "etcd ended"

@@ -1,4 +1,4 @@
-"""A gRPC relay in front of an etcd that says it is of another version, and can lose watches."""
+"""A gRPC relay in front of an etcd that says it is of another version, and can keep events back."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,6 +23,8 @@ class Relay(grpc.GenericRpcHandler):
         self.endpoint = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
         self.asked: list[str] = []
         """The methods that were called."""
+        self.is_silent = False
+        """Whether events are kept back."""
 
     async def start(self) -> None:
         await self._server.start()
@@ -53,7 +55,8 @@ class Relay(grpc.GenericRpcHandler):
         forwarding = asyncio.create_task(forward())
         try:
             async for answer in call:
-                yield answer
+                if not (self.is_silent and MESSAGES["WatchResponse"].FromString(answer).events):
+                    yield answer
         finally:
             forwarding.cancel()
             call.cancel()

@@ -151,6 +151,10 @@ async def test_a_backup_shares_what_the_database_shares_unless_it_is_plain(tmp_p
     restore(tmp_path / "copy.db", tmp_path / "restored.db")
     files = ("cut.db", "copy.db", "plain.db", "restored.db")
     assert [version(tmp_path / name) for name in files] == [2, 2, 1, 2]
+    assert (counted(tmp_path / "plain.db", "log"), counted(tmp_path / "plain.db", "log WHERE deleted OR previous")) == (
+        20,
+        0,
+    )
     assert not any(keeps_a_log(tmp_path / name) for name in files)
     assert open_files() <= before
     again = SqliteStorage(tmp_path / "restored.db")

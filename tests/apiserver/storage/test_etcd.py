@@ -151,7 +151,7 @@ async def test_servers_see_each_others_writes(pair: tuple[WatchCache, WatchCache
         gone = await here.delete(PODS, "ns", "a", obj("2"), updated.revision)
         found = []
         while len(found) < 3:
-            found += await asyncio.wait_for(anext(watcher), 5)
+            found += await asyncio.wait_for(anext(watcher), 60)
     assert [(event.type, event.item.revision) for event in found] == [
         ("ADDED", created.revision),
         ("MODIFIED", updated.revision),
@@ -247,7 +247,7 @@ async def test_changes_that_were_compacted_unseen_end_watches(etcd, obj: Obj, li
     await other.compact(record.revision)
     await wire.join()
     with pytest.raises(Compacted):
-        await asyncio.wait_for(anext(watcher), 20)
+        await asyncio.wait_for(anext(watcher), 60)
     await store.reached(record.revision)
     assert [item.name for item in store.list(PODS).items] == ["b", "c"]
     await store.stop()

@@ -173,3 +173,17 @@ async def test_where_progress_can_be_trusted_nothing_is_written_to_be_up_to_date
     await storage.close()
     await other.close()
     await relay.stop()
+
+
+@pytest.mark.looptime
+async def test_a_watch_that_does_not_deliver_is_named(shared_etcd, obj: Obj, listener) -> None:
+    relay = Relay(shared_etcd.endpoint, "3.6.0")
+    await relay.start()
+    storage = await opened(relay.endpoint, listener, prefixes()[0])
+    relay.is_silent = True
+    with pytest.raises(StorageFailed, match=r"has committed revision \d+, but its watch does not deliver it"):
+        await storage.put("/a", obj(), 0)
+    with pytest.raises(StorageFailed, match="etcd did not answer within 10 s"):
+        await storage.history("", listener.revision, listener.revision + 1)
+    await storage.close()
+    await relay.stop()

@@ -124,7 +124,7 @@ def restore(source: Path, target: Path) -> None:
         _refuse_existing(target)
         with _view(source) as origin:
             _copy(origin, source, draft)
-        db = database.connect(draft)
+        db = database.connect(draft, source)
         try:
             database.load(db)
             database.forget_all(db, _REVISION_LEAP)

@@ -113,8 +113,11 @@ FORMAT = SHARING
 """The newest one that is known."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open the file, creating it (readable by its owner only: it holds Secrets) or bringing it to today's format."""
+def connect(path: Path, origin: Path | None = None) -> sqlite3.Connection:
+    """Open the file, creating it (readable by its owner only: it holds Secrets) or bringing it to today's format.
+
+    `origin` is the file that is named where the format is a wrong one, if this is a copy of it.
+    """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         sync_folder(path)
@@ -123,7 +126,7 @@ def connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     try:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        _migrate(db, path)
+        _migrate(db, origin or path)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
