@@ -164,3 +164,13 @@ async def test_a_part_of_an_answer_without_its_required_fields_has_them_empty(
     assert needs.requirements is not None
     assert needs.requirements.node_claim is not None
     assert needs.requirements.node_claim.hard_node_affinity is not None
+
+
+async def test_after_the_end_no_script_is_run(interpreter: CustomizableInterpreter, failures: Failures) -> None:
+    script = "function GetReplicas(obj) return 3 end"
+    interpreter.configure([customization("a", replicaResource=script)], [])
+    assert (await interpreter.replicas(widget())).replicas == 3
+    await interpreter.close()
+    with pytest.raises(InterpretError):
+        await interpreter.replicas(widget())
+    assert "their workers have been stopped" in str(failures[0][3])

@@ -116,3 +116,45 @@ async def test_closed_pool_says_so() -> None:
         os.kill(pid, 0)
     with pytest.raises(Unavailable, match="stopped"):
         await call(pool, GOOD)
+
+
+def children() -> set[str]:
+    """The processes that this one has started and that are not gone."""
+    return {pid for thread in os.listdir("/proc/self/task") for pid in _children_of(thread)}
+
+
+def _children_of(thread: str) -> list[str]:
+    with open(f"/proc/self/task/{thread}/children") as file:
+        return file.read().split()
+
+
+async def test_a_worker_that_does_not_start_in_time_is_ended_and_named() -> None:
+    before = children()
+    pool = Pool(Limits(start_seconds=0.0))
+    with pytest.raises(Unavailable, match="no worker for scripts could be started"):
+        await call(pool, GOOD)
+    assert children() <= before
+    await pool.close()
+
+
+async def test_a_call_whose_worker_is_killed_does_not_wait_for_its_limit() -> None:
+    pool = Pool(Limits(workers=1, call_seconds=600))
+    await call(pool, GOOD)
+    (pid,) = pool.idle
+    endless = asyncio.ensure_future(call(pool, ENDLESS))
+    await asyncio.sleep(0)
+    assert pool.idle == []
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(ScriptError, match="the script ended its worker"):
+        await endless
+    assert await call(pool, GOOD, 5) == [5, None]
+    await pool.close()
+    assert str(pid) not in children()
+
+
+async def test_an_answer_may_be_large_and_come_in_parts() -> None:
+    pool = Pool(Limits(workers=1, call_seconds=60))
+    script = Script.of("function F(obj) local s = 'a' for i = 1, 20 do s = s .. s end return {s = s} end")
+    found = await pool.call(script, ["F"], [{}], 0, Result.TABLE)
+    assert found == {"s": "a" * 2**20}
+    await pool.close()

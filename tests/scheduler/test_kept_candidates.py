@@ -92,11 +92,12 @@ def test_a_region_counts_once_whether_the_binding_goes_there_or_not() -> None:
     assert {target.name for target in outcome.clusters} >= {"m3"}
 
 
-def test_a_cluster_without_limits_stays_one_after_more_changes_than_are_remembered() -> None:
+@pytest.mark.parametrize("changes", [1, LOG + 1], ids=["remembered", "more than are remembered"])
+def test_a_cluster_that_lost_its_limits_counts_as_having_what_is_asked_for(changes: int) -> None:
     fleet = Snapshot([cluster("m1", 10), cluster("m2", 10)])
     subject = binding(6, {"replicaScheduling": DYNAMIC})
     decide(fleet, subject, {})
-    for _ in range(LOG + 1):
+    for _ in range(changes):
         fleet.put(cluster("m1", 2**31 - 1))
     outcome = decide(fleet, subject, {}).outcome
     assert isinstance(outcome, Placed)
@@ -121,6 +122,12 @@ def test_room_by_nodes_is_asked_about_only_where_the_sum_of_estimates_is_not_eno
     assert shares(8) == {"m1": 2, "m2": 6}
     assert shares(10) == {"m1": 5, "m2": 5}
     assert shares(20) == {"m1": 14, "m2": 6}
+
+
+def test_a_spread_over_no_clusters_at_all_has_nowhere_to_go() -> None:
+    none = {**spread("cluster", 0, 0), "replicaScheduling": DUPLICATED}
+    why = "failed to assign replicas: no clusters available to schedule"
+    assert message(Snapshot([cluster("m1"), cluster("m2")]), binding(3, none)) == why
 
 
 @pytest.mark.parametrize(
@@ -154,6 +161,9 @@ def test_what_is_left_only_for_labels_stays_in_the_term_that_placed_it() -> None
     assert isinstance(kept.outcome, Placed)
     assert ([target.name for target in kept.outcome.clusters], kept.affinity) == (["m1"], "east")
     assert steady(subject, made, Need.PLACEMENT_CHANGED) is made
+    fleet.remove("m1")
+    moved = decide(fleet, subject, {})
+    assert steady(subject, moved, Need.DUPLICATED) is moved
 
 
 MANY = [ClusterGroup(f"g{number:03}", 1 + number % 7, number * 37 % 101) for number in range(200)]

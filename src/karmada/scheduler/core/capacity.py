@@ -113,10 +113,8 @@ def columns_of(snapshot: Snapshot) -> "Columns":
 
 
 def room(snapshot: Snapshot, question: Question) -> Room:
-    """The answers to a question, up to date."""
-    found = snapshot.kept(_ROOMS, question.key, lambda: Room(snapshot, question))
-    found.refresh(snapshot)
-    return found
+    """The answers to a question, to be brought up to date."""
+    return snapshot.kept(_ROOMS, question.key, lambda: Room(snapshot, question))
 
 
 def needs_of(requirements: ReplicaRequirements | None) -> Mapping[str, int] | None:

@@ -227,7 +227,7 @@ _FITS = Memo[Fit]()
 
 
 def fit(snapshot: Snapshot, framework: Framework, request: Request, signature: Signature) -> Fit:
-    """Who fits, up to date; the signature is the framework's of the request."""
+    """Who fits, to be brought up to date; the signature is the framework's of the request."""
 
     def answers(plugin: Filter, aspect: Hashable) -> _Answers:
         return snapshot.kept(_ANSWERS, (plugin.name, aspect), lambda: _Answers(plugin, snapshot, request))
@@ -236,6 +236,4 @@ def fit(snapshot: Snapshot, framework: Framework, request: Request, signature: S
         aspects = zip(framework.filters, signature, strict=True)
         return Fit([(plugin.name, answers(plugin, aspect)) for plugin, aspect in aspects])
 
-    found = snapshot.kept(_FITS, signature, make)
-    found.refresh(snapshot, request)
-    return found
+    return snapshot.kept(_FITS, signature, make)
