@@ -227,7 +227,8 @@ def test_the_heaviest_groups_with_enough_clusters_are_chosen(
 
 
 @pytest.mark.parametrize(
-    ("count", "need", "chosen"), [(2, 7, "ab"), (2, 9, "ad"), (2, 14, "cd"), (2, 15, ""), (1, 8, "c"), (3, 0, "abc")]
+    ("count", "need", "chosen"),
+    [(2, 7, "ab"), (2, 9, "ad"), (2, 12, "ad"), (2, 14, "cd"), (2, 15, ""), (1, 8, "c"), (3, 0, "abc")],
 )
 def test_the_worst_candidates_are_exchanged_for_roomier_ones_until_the_need_is_met(
     count: int, need: int, chosen: str
