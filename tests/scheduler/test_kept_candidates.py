@@ -7,6 +7,8 @@ import pytest
 from tests.scheduler.facts import DUPLICATED, DYNAMIC, STATIC, Tree, binding, cluster
 from tests.scheduler.test_core_choices import SUBJECTS, message, some, spread
 
+from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import from_tree
 from karmada.api.decision import Placed
 from karmada.api.feature_gates import DEFAULTS
 from karmada.api.work.v1alpha2 import ResourceBinding
@@ -20,7 +22,7 @@ from karmada.scheduler.core.ranking import Ranking
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Settings
 from karmada.scheduler.core.shared_facts import wanted_facts
 from karmada.scheduler.core.snapshot import LOG, Snapshot
-from karmada.scheduler.core.trigger import Need
+from karmada.scheduler.core.trigger import Need, need
 
 
 def rankings(snapshot: Snapshot, subject: ResourceBinding) -> tuple[Ranking, Ranking]:
@@ -177,3 +179,40 @@ def test_many_groups_are_searched_without_those_that_cannot_have_enough_clusters
     assert choose(MANY, 3, 40, 268).groups
     assert choose(MANY, 3, 40, 269) == ((), 0)
     assert [choose(MANY, 5, 5, 35).combinations, choose(MANY, 5, 5, 36).combinations] == [1, 0]
+
+
+def test_a_cluster_that_comes_back_is_not_leaving_any_more() -> None:
+    gone = {"metadata": {"name": "m1", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {}}
+    fleet = Snapshot([from_tree(gone, Cluster)])
+    assert fleet.is_leaving("m1")
+    fleet.put(cluster("m1"))
+    assert not fleet.is_leaving("m1")
+    assert fleet.total == 1
+
+
+@pytest.mark.parametrize(("held", "why"), [({}, Need.PLACEMENT_CHANGED), ({"m1": 1}, Need.NONE)])
+def test_what_runs_nowhere_is_scheduled_whatever_may_move_it(held: dict[str, int], why: Need) -> None:
+    subject = binding(1, {"replicaScheduling": DYNAMIC}, held, failover={"rescheduleTriggers": []})
+    gates = DEFAULTS.with_overrides({"ControlledMoves": True})
+    assert need(subject, gates, lambda name: False) is why
+
+
+@pytest.mark.parametrize("changes", [1, LOG + 1], ids=["remembered", "more than are remembered"])
+def test_weights_follow_the_labels_of_clusters(changes: int) -> None:
+    gold = {"labelSelector": {"matchLabels": {"tier": "gold"}}}
+    rules = [{"targetCluster": gold, "weight": 3}, {"targetCluster": {"clusterNames": ["m1", "m2"]}, "weight": 1}]
+    weighted = {"replicaScheduling": {**STATIC, "weightPreference": {"staticWeightList": rules}}}
+    fleet = Snapshot([cluster("m1", labels={"tier": "gold"}), cluster("m2"), cluster("m3")])
+
+    def shares() -> dict[str, int]:
+        outcome = decide(fleet, binding(8, weighted), {}).outcome
+        assert isinstance(outcome, Placed)
+        return {target.name: target.replicas for target in outcome.clusters}
+
+    assert shares() == {"m1": 6, "m2": 2}
+    for _ in range(changes):
+        fleet.put(cluster("m1"))
+    assert shares() == {"m1": 4, "m2": 4}
+    fleet.remove("m2")
+    fleet.put(cluster("m3", labels={"tier": "gold"}))
+    assert shares() == {"m1": 2, "m3": 6}
