@@ -216,3 +216,12 @@ def test_weights_follow_the_labels_of_clusters(changes: int) -> None:
     fleet.remove("m2")
     fleet.put(cluster("m3", labels={"tier": "gold"}))
     assert shares() == {"m1": 2, "m3": 6}
+
+
+def test_since_the_present_version_nothing_has_changed_however_many_changes_are_forgotten() -> None:
+    fleet = Snapshot([cluster("m1")])
+    for _ in range(LOG + 1):
+        before = fleet.version
+        fleet.put(cluster("m1"))
+        assert fleet.changes_since(fleet.version) == frozenset()
+        assert fleet.changes_since(before) in ({"m1"}, None)
