@@ -8,6 +8,7 @@ from tests.interpreter.test_bundled import aggregated
 from tests.interpreter.test_native import items, resource
 
 from karmada.interpreter.facade import native_interpreter
+from karmada.interpreter.model import InterpretError
 
 Ranks = list[tuple[str, ...]]
 """States from the best to the worst; those that stand together are as bad."""
@@ -103,3 +104,21 @@ async def test_a_container_that_does_not_say_that_it_is_ready_is_not() -> None:
     status = {"phase": "Running", "containerStatuses": [{"state": {"waiting": {}}}, {"ready": True}]}
     found = (await native_interpreter().aggregate(pod, items(status)))["status"]["containerStatuses"]
     assert [(one["ready"], one["state"]) for one in found] == [(False, {"waiting": {}}), (True, {})]
+
+
+AGGREGATED = {
+    **COUNTED,
+    "CronJob": "batch/v1",
+    "Pod": "v1",
+    "Service": "v1",
+    "PersistentVolume": "v1",
+    "PersistentVolumeClaim": "v1",
+    "Ingress": "networking.k8s.io/v1",
+}
+
+
+@pytest.mark.parametrize("kind", AGGREGATED)
+async def test_a_template_that_kubernetes_could_not_read_is_not_aggregated(kind: str) -> None:
+    for broken in ({"spec": "text"}, {"metadata": {"labels": {"a": 1}}}):
+        with pytest.raises(InterpretError):
+            await native_interpreter().aggregate(resource(AGGREGATED[kind], kind, **broken), items({}))

@@ -87,7 +87,9 @@ class Etcd:
         """Returns when the server answers."""
         client, peer, health = f"{self._scheme}://{self._client}", f"http://{self._peer}", f"http://{self._health}"
         program = str(Path(etcdbin.__file__).with_name("etcd"))
-        where = ("--data-dir", str(self._folder / "data"), "--log-level", "error")
+        # Else it maps ten gigabytes, which a process with a limited address space does not have.
+        small = ("--quota-backend-bytes", str(1 << 30))
+        where = ("--data-dir", str(self._folder / "data"), "--log-level", "error", *small)
         clients = ("--listen-client-urls", client, "--advertise-client-urls", client)
         peers = ("--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer)
         self._process = subprocess.Popen(

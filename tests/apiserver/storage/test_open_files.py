@@ -66,6 +66,7 @@ async def test_what_fails_leaves_no_file_open(
         await use(tmp_path / "store.db")
     assert open_files() <= before
     assert str(error.value).startswith(f"{tmp_path / 'store.db'}: ")
+    assert "closed database" not in str(error.value), "the first thing that failed is named"
 
 
 async def test_a_history_that_cannot_be_read_leaves_no_file_open(tmp_path: Path, listener, obj) -> None:
