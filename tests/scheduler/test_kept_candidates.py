@@ -13,6 +13,8 @@ from karmada.api.decision import Placed
 from karmada.api.feature_gates import DEFAULTS
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.scheduler.core.candidates import Candidates
+from karmada.scheduler.core.capacity import MANY as MANY_CLUSTERS
+from karmada.scheduler.core.capacity import Question, Room
 from karmada.scheduler.core.decide import decide, requests
 from karmada.scheduler.core.facts import on_kept_order, one_by_one
 from karmada.scheduler.core.framework import DEFAULT
@@ -21,6 +23,7 @@ from karmada.scheduler.core.label_changes import steady
 from karmada.scheduler.core.ranking import Ranking
 from karmada.scheduler.core.request import DEFAULT_SETTINGS, Settings
 from karmada.scheduler.core.shared_facts import wanted_facts
+from karmada.scheduler.core.simulation import Demand, Simulation
 from karmada.scheduler.core.snapshot import LOG, Snapshot
 from karmada.scheduler.core.trigger import Need, need
 
@@ -225,3 +228,21 @@ def test_since_the_present_version_nothing_has_changed_however_many_changes_are_
         fleet.put(cluster("m1"))
         assert fleet.changes_since(fleet.version) == frozenset()
         assert fleet.changes_since(before) in ({"m1"}, None)
+
+
+def test_nodes_of_a_grade_model_have_nothing_that_their_grade_does_not_name() -> None:
+    models = [{"grade": 0, "ranges": [{"name": "cpu", "min": "4", "max": "8"}]}]
+    summary = {
+        "allocatable": {"pods": "100", "cpu": "100", "gpu": "9"},
+        "allocatableModelings": [{"grade": 0, "count": 2}],
+    }
+    fleet = Snapshot([cluster(f"m{number}", summary=summary, resourceModels=models) for number in range(MANY_CLUSTERS)])
+    for needs, count in (({"gpu": 1}, 0), ({"cpu": 4000}, 2), ({"cpu": 1000, "gpu": 1}, 0)):
+        assert set(Room(fleet, Question(needs, True)).of.values()) == {count}
+        assert fleet.capacity("m1").replicas(needs, by_model=True) == count
+
+
+def test_a_set_is_placed_when_all_its_parts_are() -> None:
+    part = Demand(1, {"cpu": 3, "pods": 1})
+    assert Simulation([(1, {"cpu": 6, "pods": 110})]).place_set([part, part])
+    assert not Simulation([(1, {"cpu": 5, "pods": 110})]).place_set([part, part])
