@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from tests.interpreter.test_bundled import aggregated, bundled
+from tests.interpreter.test_bundled import CLONE_SET, aggregated, bundled
 from tests.interpreter.test_webhook import WIDGET, configuration, level
 
 from karmada.api.config.v1alpha1 import ServiceReference
@@ -223,3 +223,10 @@ async def test_a_resource_without_a_name_is_asked_about_too() -> None:
     await hooks.healthy({**WIDGET, "metadata": None})
     request = server.requests[0][1]["request"]
     assert (request["name"], request.get("namespace", "")) == ("", "")
+
+
+async def test_a_whole_number_with_a_point_is_a_whole_number() -> None:
+    template = {"spec": {"containers": [{"ports": [{"containerPort": 80.0}], "resources": {"requests": {"cpu": 2.0}}}]}}
+    needs = await bundled().replicas({**CLONE_SET, "spec": {"replicas": 2, "template": template}})
+    assert needs.requirements is not None
+    assert needs.requirements.resource_request == {"cpu": "2"}
