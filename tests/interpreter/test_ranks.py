@@ -4,7 +4,7 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from tests.interpreter.test_bundled import aggregated
+from tests.interpreter.test_bundled import aggregated, bundled
 from tests.interpreter.test_native import items, resource
 
 from karmada.interpreter.facade import native_interpreter
@@ -122,3 +122,15 @@ async def test_a_template_that_kubernetes_could_not_read_is_not_aggregated(kind:
     for broken in ({"spec": "text"}, {"metadata": {"labels": {"a": 1}}}):
         with pytest.raises(InterpretError):
             await native_interpreter().aggregate(resource(AGGREGATED[kind], kind, **broken), items({}))
+
+
+async def test_a_pod_is_retained_however_its_whole_numbers_are_spelled() -> None:
+    container = {"name": "a", "ports": [{"containerPort": 80.0}]}
+    pod = resource("v1", "Pod", spec={"containers": [container]})
+    assert (await native_interpreter().retain(pod, pod))["spec"]["containers"] == [container]
+
+
+async def test_readiness_of_a_policy_that_is_neither_true_nor_false_is_refused() -> None:
+    policy = resource("kyverno.io/v1", "ClusterPolicy", status={"ready": "yes"})
+    with pytest.raises(InterpretError, match="ready is 'yes'"):
+        await bundled().healthy(policy)
