@@ -1,6 +1,7 @@
 """A control plane in memory for one controller at a time, in virtual time; nothing else writes but the test."""
 
 import contextlib
+import logging
 
 from karmada.aggregated.cluster_type import cluster_type
 from karmada.api.crd.definition import definitions
@@ -19,6 +20,7 @@ from karmada.machinery.transport import GroupVersionResource, Verb
 from karmada.membership.connections import connection_of
 from karmada.testing.blueprint import Blueprint
 from karmada.testing.loop import VirtualClock, run_virtual
+from karmada.testing.unexpected import UnexpectedFailures
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
@@ -76,9 +78,16 @@ class Plane:
         recorders = Recorders(client, supervisor, self.clock)
         interpreter = CustomizableInterpreter(post=_nobody)
         self.context = Context(client, informers, recorders, DEFAULTS, interpreter, self.clock)
+        self._controllers = []
 
     def start(self, controller):
+        self._controllers.append(controller)
         self.supervisor.start(controller.name, controller.run)
+
+    def check(self):
+        """Every reconciliation of the controllers said how it went."""
+        for controller in self._controllers:
+            assert sum(controller.results.values()) == sum(controller.queue.work_seconds.counts), controller.name
 
     async def cluster(self, name, mode="Push", ready="True"):
         tree = {
@@ -170,6 +179,15 @@ def on_a_plane(test):
         clock = VirtualClock()
         async with HUB.server() as hub, Supervisor(clock) as supervisor:
             await clock.sleep(1)
-            await test(Plane(hub, supervisor, clock))
+            plane = Plane(hub, supervisor, clock)
+            await test(plane)
+            plane.check()
 
-    run_virtual(scenario)
+    handlers = logging.getLogger("karmada.machinery.informers.informer")
+    failed = UnexpectedFailures()
+    handlers.addHandler(failed)
+    try:
+        run_virtual(scenario)
+    finally:
+        handlers.removeHandler(failed)
+    assert not failed.found, "handlers failed: " + "; ".join(failed.found)
