@@ -42,3 +42,88 @@ def test_a_cluster_that_joins_again_has_its_full_grace_period():
         assert await ready(plane) == "Unknown"
 
     on_a_plane(scenario)
+
+
+async def reason(plane) -> str:
+    conditions = (await plane.client.resource(CLUSTERS).get(NAME)).get("status", {}).get("conditions") or ()
+    return next((c["reason"] for c in conditions if c["type"] == "Ready"), "")
+
+
+async def begin(plane, mode="Pull"):
+    await plane.client.resource(NAMESPACES).create({"metadata": {"name": "karmada-cluster"}})
+    plane.start(ClusterMonitor(plane.context, OPTIONS).controller)
+    await plane.client.resource(CLUSTERS).create({"metadata": {"name": NAME}, "spec": {"syncMode": mode}})
+
+
+def test_an_agent_that_never_spoke_has_the_longer_grace_period_of_a_new_one():
+    async def scenario(plane):
+        await begin(plane)
+        await plane.clock.sleep(OPTIONS.startup_grace - 1)
+        assert await ready(plane) == ""
+        await plane.clock.sleep(2 + OPTIONS.period)
+        assert (await ready(plane), await reason(plane)) == ("Unknown", "ClusterStatusNeverUpdated")
+
+    on_a_plane(scenario)
+
+
+def test_an_old_cluster_has_the_longer_grace_period_after_a_restart():
+    async def scenario(plane):
+        await plane.client.resource(CLUSTERS).create({"metadata": {"name": NAME}, "spec": {"syncMode": "Pull"}})
+        await plane.clock.sleep(600)
+        plane.start(ClusterMonitor(plane.context, OPTIONS).controller)
+        await plane.clock.sleep(OPTIONS.startup_grace - 1)
+        assert await ready(plane) == ""
+        await plane.clock.sleep(2 + OPTIONS.period)
+        assert await ready(plane) == "Unknown"
+
+    on_a_plane(scenario)
+
+
+def test_a_lease_that_is_renewed_keeps_a_silent_agent_alive_and_brings_it_back():
+    async def scenario(plane):
+        await begin(plane)
+        await plane.condition(NAME, "Ready", "True")
+        await lease(plane)
+        leases = plane.client.resource(LEASES)
+        for minute in range(5):
+            renewed = {"spec": {"renewTime": f"2023-11-14T23:{minute:02}:00.000000Z"}}
+            await leases.patch(NAME, renewed, "karmada-cluster")
+            await plane.clock.sleep(OPTIONS.grace - OPTIONS.period)
+            assert await ready(plane) == "True"
+        await plane.clock.sleep(4 * OPTIONS.period)
+        assert (await ready(plane), await reason(plane)) == ("Unknown", "ClusterStatusUnknown")
+        written = await plane.client.resource(CLUSTERS).get(NAME)
+        await plane.clock.sleep(10 * OPTIONS.grace)
+        assert await plane.client.resource(CLUSTERS).get(NAME) == written
+
+    on_a_plane(scenario)
+
+
+def test_an_agent_that_fell_silent_again_after_it_was_given_up_has_its_grace_period():
+    async def scenario(plane):
+        await begin(plane)
+        await plane.condition(NAME, "Ready", "True")
+        await plane.clock.sleep(OPTIONS.grace + 2 * OPTIONS.period)
+        assert await ready(plane) == "Unknown"
+        await plane.condition(NAME, "Ready", "True")
+        await plane.clock.sleep(OPTIONS.grace - OPTIONS.period)
+        assert await ready(plane) == "True"
+        await plane.clock.sleep(4 * OPTIONS.period)
+        assert await ready(plane) == "Unknown"
+
+    on_a_plane(scenario)
+
+
+def test_only_clusters_with_an_agent_are_watched_from_when_they_have_one():
+    async def scenario(plane):
+        await begin(plane, "Push")
+        await plane.condition(NAME, "Ready", "True")
+        await plane.clock.sleep(10 * OPTIONS.grace)
+        assert await ready(plane) == "True"
+        await plane.client.resource(CLUSTERS).patch(NAME, {"spec": {"syncMode": "Pull"}})
+        await plane.clock.sleep(OPTIONS.grace - OPTIONS.period)
+        assert await ready(plane) == "True"
+        await plane.clock.sleep(4 * OPTIONS.period)
+        assert await ready(plane) == "Unknown"
+
+    on_a_plane(scenario)

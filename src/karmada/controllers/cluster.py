@@ -15,7 +15,7 @@ from karmada.api import conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster, Taint
 from karmada.api.taints import NO_SCHEDULE, NOT_READY, UNREACHABLE
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import Binding, Bindings, without_finalizer
+from karmada.controllers.bindings import Binding, Bindings, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.machinery.clock import rfc3339
@@ -77,11 +77,10 @@ class ClusterController:
             return DONE
         if cluster.metadata.deletion_timestamp is not None:
             return await self._leave(cluster)
-        if finalizers.CLUSTER not in cluster.metadata.finalizers:
-            outcome = await self._commit.commit(cluster, _with_finalizer)
-            if isinstance(outcome, Absent):
-                return DONE
-            cluster = outcome.value
+        outcome = await self._commit.commit(cluster, _with_finalizer)
+        if isinstance(outcome, Absent):
+            return DONE
+        cluster = outcome.value
         await self._ensure_space(cluster)
         await self._taint(cluster)
         return DONE
@@ -171,11 +170,7 @@ def spelled(taints: tuple[Taint, ...]) -> str:
 
 
 def _with_finalizer(cluster: Cluster) -> Cluster:
-    metadata = cluster.metadata
-    if finalizers.CLUSTER in metadata.finalizers:
-        return cluster
-    metadata = msgspec.structs.replace(metadata, finalizers=(*metadata.finalizers, finalizers.CLUSTER))
-    return msgspec.structs.replace(cluster, metadata=metadata)
+    return msgspec.structs.replace(cluster, metadata=with_finalizer(cluster.metadata, finalizers.CLUSTER))
 
 
 def _tainted(cluster: Cluster, now: str) -> Cluster:
