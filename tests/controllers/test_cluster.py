@@ -111,8 +111,10 @@ def test_a_taint_that_is_there_keeps_its_time():
         early = "2020-01-01T00:00:00Z"
         taint = {"key": NOT_READY, "effect": "NoSchedule", "timeAdded": early}
         await plane.client.resource(CLUSTERS).patch("m1", {"spec": {"taints": [taint]}})
-        start(plane)
+        controller = ClusterController(plane.context).controller
+        plane.start(controller)
         await plane.clock.sleep(5)
+        assert controller.errors == 0
         assert [taint["timeAdded"] for taint in (await cluster(plane))["spec"]["taints"]] == [early]
 
     on_a_plane(scenario)
@@ -234,5 +236,42 @@ def test_a_binding_that_a_policy_takes_in_the_last_moment_keeps_its_clusters():
         await plane.clock.sleep(10)
         assert plane.transport.before is None
         assert (await bindings.get("free", "default"))["spec"]["clusters"] == [{"name": "m1"}]
+
+    on_a_plane(scenario)
+
+
+def test_nothing_is_made_for_a_cluster_that_is_gone_by_now():
+    async def scenario(plane):
+        async def before(request):
+            if request.verb is Verb.PATCH and request.resource == CLUSTERS:
+                plane.transport.before = None
+                await plane.client.resource(CLUSTERS).delete("m1")
+
+        plane.transport.before = before
+        start(plane)
+        await plane.client.resource(CLUSTERS).create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})
+        await plane.clock.sleep(5)
+        assert not await exists(plane, CLUSTERS, "m1")
+        assert not await exists(plane, NAMESPACES, SPACE)
+
+    on_a_plane(scenario)
+
+
+def test_only_the_end_of_an_execution_space_has_its_cluster_looked_at():
+    async def scenario(plane):
+        await plane.cluster("m1")
+        controller = ClusterController(plane.context).controller
+        plane.start(controller)
+        namespaces = plane.client.resource(NAMESPACES)
+        await namespaces.create({"metadata": {"name": "team"}})
+        await plane.clock.sleep(5)
+        before = dict(controller.results)
+        await namespaces.patch(SPACE, {"metadata": {"labels": {"a": "b"}}})
+        await namespaces.delete("team")
+        await plane.clock.sleep(5)
+        assert controller.results == before
+        await namespaces.delete(SPACE)
+        await plane.clock.sleep(5)
+        assert controller.results["success"] == before["success"] + 1
 
     on_a_plane(scenario)

@@ -1,10 +1,13 @@
 """Bindings of dependencies: whose they are, and who removes them."""
 
+import pytest
+from tests.controllers.changes import item
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane
 
 from karmada.api import names
-from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.dependencies import DependenciesDistributor
+from karmada.api.meta import ObjectMeta
+from karmada.api.work.v1alpha2 import ObjectReference, ResourceBinding, ResourceBindingSpec
+from karmada.controllers.dependencies import DependenciesDistributor, depended_by, needs
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
 from karmada.machinery.errors import NotFound
@@ -93,3 +96,40 @@ def test_a_dependency_that_is_there_when_its_kind_is_first_followed_goes_along()
         assert await exists(plane.client.resource(BINDINGS), "settings-configmap")
 
     on_a_plane(scenario)
+
+
+RECORD = "resourcebinding.karmada.io/dependencies"
+
+
+def bound(text, deps=True, **labels):
+    noted = {RECORD: text} if text is not None else {}
+    metadata = ObjectMeta(namespace="default", name="b", annotations=noted, labels=labels)
+    resource = ObjectReference(api_version="v1", kind="Pod", namespace="default", name="web")
+    return item(ResourceBinding(metadata=metadata, spec=ResourceBindingSpec(resource=resource, propagate_deps=deps)))
+
+
+WRITTEN = (
+    '[{"apiVersion":"v1","kind":"ConfigMap","namespace":"default","name":"settings"},'
+    '{"apiVersion":"v1","kind":"Secret","namespace":"default","labelSelector":{}}]'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "deps", "expected"),
+    [
+        (WRITTEN, True, {"v1|ConfigMap|default|settings", "v1|Secret|default|*"}),
+        (WRITTEN, False, set()),
+        ("null", True, set()),
+        ("", True, set()),
+        (None, True, set()),
+        ("garbage", True, set()),
+    ],
+    ids=["wanted", "no longer wanted", "none", "empty", "no record", "unreadable"],
+)
+def test_bindings_are_found_by_what_they_recorded(text, deps, expected):
+    assert set(needs(bound(text, deps))) == expected
+
+
+def test_dependencies_are_found_by_who_requires_them():
+    marks = {"resourcebinding.karmada.io/depended-by-x": "one", "app": "web"}
+    assert depended_by(bound(None, **marks)) == ["resourcebinding.karmada.io/depended-by-x=one"]

@@ -76,7 +76,7 @@ class ApplicationFailoverController:
         except (ApiError, StateUnavailable, PurgeModeRefused) as error:
             for cluster in binding.status.unhealthy_since:
                 record_eviction(recorder, binding, cluster, succeeded=False)
-            return Retry(error)
+            return Retry(error if isinstance(error, ApiError) else str(error))
         self._since[key] = dict(verdict.unhealthy_since)
         if self._since[key].keys() != binding.status.unhealthy_since.keys():
             ahead = self._clock.now() - self._clock.monotonic()

@@ -33,7 +33,7 @@ def offers_changed(change: Change[Cluster]) -> bool:
 
 def _offer(cluster: Cluster) -> object:
     enablements = cluster.status.api_enablements
-    leaving = cluster.metadata.deletion_timestamp is not None
+    leaving = cluster.metadata.deletion_timestamp
     ready = [(c.status, c.last_transition_time) for c in cluster.status.conditions if c.type == conditions.READY]
     return leaving, ready, cluster.status.remedy_actions, enablements
 
