@@ -205,3 +205,45 @@ def test_a_cluster_that_is_ready_again_in_time_is_kept():
         assert await bound.clusters() == ["m1", "m2"]
 
     on_a_plane(scenario)
+
+
+def test_a_binding_whose_failover_is_taken_away_in_the_last_moment_stays_where_it_is():
+    async def scenario(plane):
+        bound = await begin(plane)
+
+        async def before(request):
+            if request.verb is Verb.PATCH and request.resource == NAMESPACED and not request.subresource:
+                plane.transport.before = None
+                await bound.patch({"spec": {"failover": None}})
+
+        plane.transport.before = before
+        await bound.report(m1="Unhealthy", m2="Healthy")
+        await plane.clock.sleep(120)
+        assert plane.transport.before is None
+        assert await bound.clusters() == ["m1", "m2"]
+
+    on_a_plane(scenario)
+
+
+def test_only_a_change_of_readiness_has_bindings_of_a_cluster_looked_at():
+    async def scenario(plane):
+        for name in ("m1", "m2"):
+            await plane.cluster(name)
+        controller = ApplicationFailoverController(plane.context).controller
+        plane.start(controller)
+        await Bound(plane).create(MIGRATION)
+        await plane.clock.sleep(1)
+        before = dict(controller.results)
+        clusters = plane.client.resource(CLUSTERS)
+        await clusters.patch("m1", {"metadata": {"labels": {"a": "b"}, "finalizers": None}})
+        await plane.condition("m1", "NetworkReady", "False")
+        await clusters.delete("m1")
+        await plane.clock.sleep(1)
+        await plane.cluster("m3")
+        await plane.clock.sleep(1)
+        assert controller.results == before
+        await plane.condition("m2", "Ready", "False")
+        await plane.clock.sleep(1)
+        assert controller.results != before
+
+    on_a_plane(scenario)

@@ -90,18 +90,21 @@ class AgentRequestController:
             judgement = judge(request, await self._is_member(judgement.cluster))
         if isinstance(judgement, NotOurs):
             return DONE
-        if isinstance(judgement, Ask):
-            if not await self._may(request, judgement.permission):
-                return DONE
-            async with self._turn:
-                judgement = await self._accept(request, name, judgement)
+        refusal: Refuse | None
         if isinstance(judgement, Refuse):
-            await self._decide(request, "Denied", "Refused", judgement.reason)
+            refusal = judgement
+        elif not await self._may(request, judgement.permission):
+            return DONE
+        else:
+            async with self._turn:
+                refusal = await self._accept(request, name, judgement)
+        if refusal is not None:
+            await self._decide(request, "Denied", "Refused", refusal.reason)
         else:
             await self._decide(request, "Approved", APPROVAL, APPROVED)
         return DONE
 
-    async def _accept(self, request: JSONObject, name: str, identity: Ask) -> Ask | Refuse:
+    async def _accept(self, request: JSONObject, name: str, identity: Ask) -> Refuse | None:
         """Make what a proper request asks for hold, or say why not."""
         record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(identity.cluster))
         if identity.permission == RENEWAL:
@@ -111,7 +114,7 @@ class AgentRequestController:
                 # Karmada's own agent gives each renewal a name of its own, and reads it afterwards.
                 role = agent_objects(identity.cluster, identity.registration, request=name)[1]
                 await ensure(self._client, role.type, role.tree)
-            return identity
+            return None
         if why := await self._obstacle(identity.cluster):
             return Refuse(why)
         try:
@@ -125,7 +128,7 @@ class AgentRequestController:
             if record is not None and (previous := recorded_registration(record)):
                 await self._give(identity.cluster, previous, recorded_grant(record))
             return Refuse(f"the name {identity.cluster} was taken meanwhile: register under another one")
-        return identity
+        return None
 
     async def _give(self, cluster: str, registration: str, grant: Grant, request: str = "") -> None:
         """Have the roles of a cluster's agent be those of one registration."""
