@@ -1,13 +1,11 @@
 """The Works of a binding: written, taken back, built anew, and what is said about it."""
 
-import orjson
 import pytest
 from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
 from tests.controllers.recorded import EVENTS, recorded
 
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
-from karmada.apiserver.storage.base import Value
 from karmada.controllers.binding import BindingController
 from karmada.controllers.bindings import BindingKey
 from karmada.controllers.templates import Templates
@@ -192,11 +190,11 @@ def patching(cluster, path="/data/v", operator="replace"):
 
 def test_override_policies_change_the_copies_of_their_clusters_and_say_so():
     async def scenario(plane):
-        await plane.client.resource(type_of(OverridePolicy)).create(override(patching("m1")))
-        await plane.client.resource(type_of(ClusterOverridePolicy)).create(
-            override(patching("m2"), namespaced=False, name="w")
-        )
         await begin(plane)
+        wide = override(patching("m2"), namespaced=False, name="w")
+        await plane.client.resource(type_of(OverridePolicy)).create(override(patching("m1")))
+        await plane.client.resource(type_of(ClusterOverridePolicy)).create(wide)
+        await plane.clock.sleep(5)
         assert {name: work["data"]["v"] for name, work in (await works(plane)).items()} == {"m1": "2", "m2": "2"}
         reason = "ApplyOverridePolicySucceed"
         assert await recorded(plane, reason) == [
@@ -249,43 +247,18 @@ def test_copies_have_the_replicas_of_their_cluster(replicas, set_by_policy, expe
     on_a_plane(scenario)
 
 
-async def corrupt(plane, **parts):
-    """What a disk may do to a stored Work."""
-    store, key = plane.hub.store, ("work.karmada.io", "works")
-    (item,) = store.list(key).items
-    tree = orjson.loads(item.body)
-    tree["metadata"] |= parts.pop("metadata", {})
-    head, tail = orjson.dumps(tree | parts).split(f'"{item.revision}"'.encode(), 1)
-    await store.update(key, item.namespace, item.name, Value(head + b'"', b'"' + tail), item.index, item.revision)
-    await plane.clock.sleep(5)
-
-
-@pytest.mark.parametrize("part", ["spec", "status"])
-def test_a_work_that_cannot_be_read_is_built_anew(part, failures):
+def test_nobody_waits_for_the_template_of_a_binding_that_is_gone():
     async def scenario(plane):
-        await begin(plane, clusters=["m1"])
-        (before,) = (await plane.client.resource(WORKS).list()).items
-        await corrupt(plane, **{part: "garbage"})
-        (after,) = (await plane.client.resource(WORKS).list()).items
-        assert after["metadata"]["uid"] == before["metadata"]["uid"]
-        assert after["spec"] == before["spec"]
-        assert not after.get("status")
-        ((type_, _, kind, text),) = await recorded(plane, "SyncWorkFailed")
-        assert (type_, kind) == ("Warning", "ConfigMap")
-        assert text.endswith("and was built anew")
-
-    on_a_plane(scenario)
-
-
-def test_a_work_that_cannot_be_read_and_says_nothing_of_its_owner_is_left_alone(failures):
-    async def scenario(plane):
-        await begin(plane, clusters=["m1"])
-        await corrupt(plane, spec="garbage", metadata={"annotations": {}})
-        await plane.client.resource(CONFIG_MAPS).patch("settings", {"data": {"v": "2"}}, "default")
-        await bind(plane, "m1", suspension={"dispatching": False})
-        (item,) = plane.hub.store.list(("work.karmada.io", "works")).items
-        assert orjson.loads(item.body)["spec"] == "garbage"
-        texts = [text for *_, text in await recorded(plane, "SyncWorkFailed")]
-        assert any("does not say whose it is: delete it by hand" in text for text in texts)
+        controller = await begin(plane)
+        bindings = plane.client.resource(BINDINGS)
+        spec = {"resource": {**SETTINGS, "name": "late"}, "clusters": [{"name": "m1"}]}
+        await bindings.create({"metadata": {"name": "late", "namespace": "default"}, "spec": spec})
+        await plane.clock.sleep(5)
+        await bindings.delete("late", "default")
+        await plane.clock.sleep(5)
+        before = dict(controller.results)
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "late", "namespace": "default"}})
+        await plane.clock.sleep(5)
+        assert controller.results == before
 
     on_a_plane(scenario)

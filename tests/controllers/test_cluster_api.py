@@ -1,7 +1,5 @@
 """Clusters of Cluster API join when they are provisioned and leave with it; what others joined is left alone."""
 
-import contextlib
-
 import pytest
 import yaml
 from tests.controllers.plane import CLUSTERS, CRDS, on_a_plane, server
@@ -178,8 +176,8 @@ def test_only_phases_and_deletions_have_a_cluster_looked_at_again():
 def test_a_connection_ends_also_when_joining_fails():
     async def scenario(world):
         await world.secret()
-        with contextlib.suppress(NotFound):
-            await world.hub.create({"metadata": {"name": "another"}, "spec": {"id": await identity(world)}})
+        spec = {"id": await identity(world), "syncMode": "Push"}
+        await world.hub.create({"metadata": {"name": "another"}, "spec": spec})
         await world.provision()
         assert await world.joined() is None
         assert world.closed == len(world.reached) > 0

@@ -3,9 +3,12 @@
 import pytest
 from tests.controllers.changes import change
 
-from karmada.api.cluster.v1alpha1 import APIEnablement, Cluster, ClusterSpec, ClusterStatus, Taint
+from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterSpec, ClusterStatus, Taint
 from karmada.api.meta import Condition, ObjectMeta
+from karmada.controllers.cluster_status import enablements_of
 from karmada.controllers.clusters import is_back, is_ready, offers_changed
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.transport import GroupVersionResource
 
 
 def cluster(ready=None, endpoint="", taints=(), deleted=None, at="", **status):
@@ -66,3 +69,19 @@ def test_what_a_start_finds_is_not_back():
 def test_what_decides_about_offering_endpoints_is_noticed(new, expected):
     assert offers_changed(change(UP, new)) is expected
     assert offers_changed(change(new, UP)) is expected
+
+
+def served(group_version, resource, kind):
+    group, _, version = group_version.rpartition("/")
+    type_ = GroupVersionResource(group, version, resource)
+    return ApiResource(type_, kind, True, frozenset({"get"}), frozenset())
+
+
+def test_what_a_member_serves_is_listed_in_order():
+    found = enablements_of(
+        [served("v1", "pods", "Pod"), served("apps/v1", "deployments", "Deployment"), served("v1", "events", "Event")]
+    )
+    assert [(one.group_version, one.resources) for one in found] == [
+        ("apps/v1", (APIResource(name="deployments", kind="Deployment"),)),
+        ("v1", (APIResource(name="events", kind="Event"), APIResource(name="pods", kind="Pod"))),
+    ]

@@ -1,5 +1,6 @@
 """Agents that fall silent, and clusters that are deleted and join again under their name."""
 
+import pytest
 from tests.controllers.plane import CLUSTERS, NAMESPACES, on_a_plane
 
 from karmada.controllers.cluster_monitor import ClusterMonitor, MonitorOptions
@@ -71,9 +72,9 @@ def test_an_old_cluster_has_the_longer_grace_period_after_a_restart():
         await plane.client.resource(CLUSTERS).create({"metadata": {"name": NAME}, "spec": {"syncMode": "Pull"}})
         await plane.clock.sleep(600)
         plane.start(ClusterMonitor(plane.context, OPTIONS).controller)
-        await plane.clock.sleep(OPTIONS.startup_grace - 1)
+        await plane.clock.sleep(OPTIONS.startup_grace + 1)
         assert await ready(plane) == ""
-        await plane.clock.sleep(2 + OPTIONS.period)
+        await plane.clock.sleep(OPTIONS.period)
         assert await ready(plane) == "Unknown"
 
     on_a_plane(scenario)
@@ -125,5 +126,35 @@ def test_only_clusters_with_an_agent_are_watched_from_when_they_have_one():
         assert await ready(plane) == "True"
         await plane.clock.sleep(4 * OPTIONS.period)
         assert await ready(plane) == "Unknown"
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("sign", ["condition", "lease"])
+def test_an_agent_may_be_silent_for_the_whole_grace_period(sign):
+    async def scenario(plane):
+        await plane.client.resource(CLUSTERS).create({"metadata": {"name": NAME}, "spec": {"syncMode": "Pull"}})
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": "karmada-cluster"}})
+        await (plane.condition(NAME, "Ready", "True") if sign == "condition" else lease(plane))
+        plane.start(ClusterMonitor(plane.context, OPTIONS).controller)
+        await plane.clock.sleep(OPTIONS.grace + 1)
+        assert await ready(plane) == ("True" if sign == "condition" else "")
+        await plane.clock.sleep(OPTIONS.period)
+        assert await ready(plane) == "Unknown"
+
+    on_a_plane(scenario)
+
+
+def test_a_cluster_that_replaces_another_unseen_is_as_new_as_it_is():
+    async def scenario(plane):
+        await begin(plane)
+        await plane.clock.sleep(OPTIONS.startup_grace - 2)
+        plane.transport.held = frozenset({CLUSTERS})
+        clusters = plane.client.resource(CLUSTERS)
+        await clusters.delete(NAME)
+        await clusters.create({"metadata": {"name": NAME}, "spec": {"syncMode": "Pull"}})
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(OPTIONS.startup_grace - 2)
+        assert await ready(plane) == ""
 
     on_a_plane(scenario)

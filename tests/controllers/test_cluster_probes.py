@@ -7,10 +7,8 @@ import pytest
 from tests.controllers.plane import CLUSTERS, CRDS, OneMember, on_a_plane, server
 from tests.controllers.recorded import recorded
 
-from karmada.api.cluster.v1alpha1 import APIResource
 from karmada.apiserver.server import ADMIN
-from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions, enablements_of
-from karmada.machinery.discovery import ApiResource
+from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
 from karmada.machinery.errors import NotFound, ServerError, Timeout, Unavailable
 from karmada.machinery.sharding.ownership import Ownership, Tenure
 from karmada.machinery.transport import GroupVersionResource
@@ -297,19 +295,3 @@ def test_the_clusters_of_a_shard_that_was_lost_are_forgotten(undivided):
         assert members.forgotten == ([] if undivided else ["m1"])
 
     on_a_member(scenario)
-
-
-def served(group_version, resource, kind):
-    group, _, version = group_version.rpartition("/")
-    type_ = GroupVersionResource(group, version, resource)
-    return ApiResource(type_, kind, True, frozenset({"get"}), frozenset())
-
-
-def test_what_a_member_serves_is_listed_in_order():
-    found = enablements_of(
-        [served("v1", "pods", "Pod"), served("apps/v1", "deployments", "Deployment"), served("v1", "events", "Event")]
-    )
-    assert [(one.group_version, one.resources) for one in found] == [
-        ("apps/v1", (APIResource(name="deployments", kind="Deployment"),)),
-        ("v1", (APIResource(name="events", kind="Event"), APIResource(name="pods", kind="Pod"))),
-    ]

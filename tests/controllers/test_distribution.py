@@ -1,114 +1,12 @@
-"""Where dependencies go: with whoever requires them, from when they exist, and no longer than they are required."""
+"""Dependencies go with whoever requires them, from when they exist."""
 
-import dataclasses
-
-import pytest
-from tests.controllers.plane import CONFIG_MAPS, on_a_plane
+from tests.controllers.plane import on_a_plane
 from tests.controllers.recorded import recorded
+from tests.controllers.requirers import BINDINGS, FAILED, HOLDS, RECORD, SYNCED, World, depends, run
 
-from karmada.api.config.v1alpha1 import DependentObjectReference
-from karmada.api.meta import LabelSelector
-from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.dependencies import DependenciesDistributor
-from karmada.controllers.templates import Templates
-from karmada.interpreter.model import InterpretError, Operation
-from karmada.machinery.client import type_of
-from karmada.machinery.errors import Forbidden, NotFound
-from karmada.machinery.transport import GroupVersionResource, Verb
-
-BINDINGS = type_of(ResourceBinding)
-PODS = GroupVersionResource("", "v1", "pods")
-SECRETS = GroupVersionResource("", "v1", "secrets")
-ID = "resourcebinding.karmada.io/permanent-id"
-HOLDS = "karmada.io/binding-dependencies-distributor"
-RECORD = "resourcebinding.karmada.io/dependencies"
-SYNCED, FAILED = "SyncScheduleResultToDependenciesSucceed", "SyncScheduleResultToDependenciesFailed"
-
-
-def depends(name="settings", kind="ConfigMap", api_version="v1", namespace="default", **selector):
-    chosen = LabelSelector(match_labels=selector) if selector else None
-    return DependentObjectReference(
-        api_version=api_version, kind=kind, namespace=namespace, name=name, label_selector=chosen
-    )
-
-
-class Saying:
-    """An interpreter that names the dependencies a test wants, or fails."""
-
-    def __init__(self, *dependencies):
-        self.found = dependencies
-        self.kinds = {"Pod"}
-
-    def enabled(self, kind, operation):
-        return operation is Operation.DEPENDENCIES and kind.kind in self.kinds
-
-    async def dependencies(self, resource):
-        if isinstance(self.found, Exception):
-            raise self.found
-        return list(self.found)
-
-
-class World:
-    """A bound Pod and what it requires."""
-
-    def __init__(self, plane, *dependencies):
-        self.plane = plane
-        self.saying = Saying(*dependencies)
-        self.bindings = plane.client.resource(BINDINGS)
-        plane.context = dataclasses.replace(plane.context, interpreter=self.saying)
-
-    async def begin(self, *pods, clusters=("m1",), **spec):
-        templates = Templates(self.plane.context)
-        self.plane.supervisor.start("templates", templates.run)
-        self.controller = DependenciesDistributor(self.plane.context, templates).controller
-        self.plane.start(self.controller)
-        for name in pods or ("web",):
-            await self.pod(name, clusters, **spec)
-        await self.plane.clock.sleep(3)
-
-    async def pod(self, name, clusters=("m1",), kind="Pod", **spec):
-        if kind == "Pod":
-            body = {"metadata": {"name": name, "namespace": "default"}}
-            body["spec"] = {"containers": [{"name": "c", "image": "nginx"}]}
-            await self.plane.client.resource(PODS).create(body)
-        resource = {"apiVersion": "v1", "kind": kind, "namespace": "default", "name": name}
-        metadata = {"name": f"{name}-pod", "namespace": "default", "labels": {ID: name}}
-        whole = {"resource": resource, "propagateDeps": True, "clusters": [{"name": c} for c in clusters]} | spec
-        await self.bindings.create({"metadata": metadata, "spec": whole})
-
-    async def make(self, *names, type_=CONFIG_MAPS, **marks):
-        for name in names:
-            metadata = {"name": name, "namespace": "default", "labels": marks}
-            await self.plane.client.resource(type_).create({"metadata": metadata})
-
-    async def patch(self, **spec):
-        await self.bindings.patch("web-pod", {"spec": spec}, "default")
-        await self.plane.clock.sleep(3)
-
-    async def tree(self, name="web-pod"):
-        return await self.bindings.get(name, "default")
-
-    async def required(self, kind="configmap"):
-        """By name of dependency, who requires it."""
-        found = {}
-        for tree in (await self.bindings.list()).items:
-            if tree["metadata"]["name"].endswith(kind):
-                requirers = sorted(one["name"] for one in tree["spec"].get("requiredBy") or ())
-                found[tree["metadata"]["name"].removesuffix(f"-{kind}")] = requirers
-        return found
-
-
-def run(*dependencies):
-    """Run a test on a control plane with an interpreter that names dependencies."""
-
-    def decorate(test):
-        def scenario():
-            on_a_plane(lambda plane: test(World(plane, *dependencies)))
-
-        scenario.__name__ = test.__name__
-        return scenario
-
-    return decorate
+from karmada.interpreter.model import InterpretError
+from karmada.machinery.errors import Forbidden
+from karmada.machinery.transport import Verb
 
 
 @run(depends())
@@ -132,67 +30,6 @@ async def test_a_dependency_that_comes_late_goes_along_and_the_wish_is_recorded(
 async def test_that_there_are_no_dependencies_is_recorded_too(world):
     await world.begin()
     assert (await world.tree())["metadata"]["annotations"][RECORD] == "null"
-
-
-@run(depends(), depends("key", "Secret"))
-async def test_what_is_not_required_any_more_is_released_and_only_that(world):
-    await world.make("settings")
-    await world.make("key", type_=SECRETS)
-    await world.begin()
-    assert (await world.required(), await world.required("secret")) == (
-        {"settings": ["web-pod"]},
-        {"key": ["web-pod"]},
-    )
-    world.saying.found = (depends(),)
-    await world.patch(clusters=[{"name": "m2"}])
-    assert (await world.required(), await world.required("secret")) == ({"settings": ["web-pod"]}, {"key": []})
-    settings = await world.tree("settings-configmap")
-    assert settings["spec"]["requiredBy"][0]["clusters"] == [{"name": "m2"}]
-
-
-@pytest.mark.parametrize("end", ["unwanted", "deleted", "gone"])
-def test_dependencies_are_released_by_who_ends_and_kept_by_who_stays(end):
-    async def scenario(plane):
-        world = World(plane, depends())
-        await world.make("settings")
-        await world.begin("web", "other")
-        assert await world.required() == {"settings": ["other-pod", "web-pod"]}
-        if end == "unwanted":
-            await world.patch(propagateDeps=False)
-            assert "finalizers" not in (await world.tree())["metadata"]
-        else:
-            if end == "gone":
-                plane.transport.held = frozenset({BINDINGS})
-                await world.bindings.patch("web-pod", {"metadata": {"finalizers": None}}, "default")
-            await world.bindings.delete("web-pod", "default")
-            plane.transport.held = frozenset()
-            await plane.clock.sleep(3)
-            with pytest.raises(NotFound):
-                await world.tree()
-        assert await world.required() == {"settings": ["other-pod"]}
-
-    on_a_plane(scenario)
-
-
-@pytest.mark.parametrize("refusals", [1, 0])
-def test_a_release_that_fails_is_tried_again_before_the_binding_goes(refusals):
-    async def scenario(plane):
-        world = World(plane, depends())
-        await world.make("settings")
-        await world.begin()
-        left = [Forbidden("not now")] * refusals
-
-        async def before(request):
-            if request.verb is Verb.PATCH and request.name == "settings-configmap" and left:
-                raise left.pop()
-
-        plane.transport.before = before
-        await world.bindings.delete("web-pod", "default")
-        await plane.clock.sleep(10)
-        assert await world.required() == {"settings": []}
-        assert world.controller.results["error"] == refusals
-
-    on_a_plane(scenario)
 
 
 @run(depends())
@@ -236,6 +73,16 @@ async def test_a_selector_means_all_objects_of_its_labels_those_to_come_included
     assert shown in (await recorded(world.plane, "GetDependenciesSucceed"))[0][3]
 
 
+@run(depends())
+async def test_dependencies_follow_a_template_that_comes_late(world):
+    await world.make("settings")
+    await world.begin(has_template=False)
+    assert await world.required() == {}
+    await world.template("web")
+    await world.plane.clock.sleep(3)
+    assert await world.required() == {"settings": ["web-pod"]}
+
+
 @run(depends(""))
 async def test_without_a_name_and_a_selector_nothing_is_meant(world):
     await world.make("first")
@@ -270,6 +117,7 @@ def test_an_interpreter_that_fails_is_an_event_and_asked_again(failures):
         world.saying.found = (depends(),)
         await plane.clock.sleep(60)
         assert await world.required() == {"settings": ["web-pod"]}
+        assert all("broken script" in failure for failure in failures)
 
     on_a_plane(scenario)
 
@@ -280,7 +128,12 @@ async def test_a_kind_that_names_no_dependencies_and_a_template_that_is_missing_
     world.saying.kinds = set()
     await world.begin()
     assert "finalizers" not in (await world.tree())["metadata"]
-    await world.pod("late", kind="Service")
+    await world.pod("late", kind="ConfigMap")
     await world.plane.clock.sleep(3)
     assert await world.required() == {}
-    assert world.controller.errors == 0
+    await world.bindings.delete("late-pod", "default")
+    await world.plane.clock.sleep(3)
+    looked = dict(world.controller.results)
+    await world.make("late")
+    await world.plane.clock.sleep(3)
+    assert world.controller.results == looked, "nobody waits for it any more"

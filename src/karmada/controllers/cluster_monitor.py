@@ -91,9 +91,7 @@ class ClusterMonitor:
         renewed = ((lease or {}).get("spec") or {}).get("renewTime", "")
         known = self._signs.get(name)
         if known is None or (known.ready, known.renewed) != (ready, renewed):
-            ours = ready is not None and ready.status == "Unknown"
-            at = known.at if known is not None and ours and known.renewed == renewed else self._clock.monotonic()
-            known = self._signs[name] = Sign(ready, renewed, at)
+            known = self._signs[name] = Sign(ready, renewed, self._clock.monotonic())
         return known
 
     async def _give_up(self, cluster: Cluster, sign: Sign, reason: str, message: str) -> None:

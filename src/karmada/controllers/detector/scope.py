@@ -89,7 +89,10 @@ def _apis(text: str) -> str:
 
 def _patterns(text: str) -> tuple[str, ...]:
     patterns = items(text)
-    PropagationScope(SkippedApis(), patterns)
+    try:
+        PropagationScope(SkippedApis(), patterns)
+    except re.error as error:
+        raise ValueError(f"--skipped-propagating-namespaces: {error.pattern!r} is no pattern: {error}") from error
     return patterns
 
 

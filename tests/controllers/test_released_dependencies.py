@@ -1,0 +1,100 @@
+"""Dependencies are released by who requires them no longer, and by nobody else."""
+
+import pytest
+from tests.controllers.plane import on_a_plane
+from tests.controllers.requirers import BINDINGS, SECRETS, World, depends, run
+
+from karmada.machinery.errors import Forbidden, NotFound
+from karmada.machinery.transport import Verb
+
+
+@run(depends(), depends("key", "Secret"))
+async def test_what_is_not_required_any_more_is_released_and_only_that(world):
+    await world.make("settings")
+    await world.make("key", type_=SECRETS)
+    await world.begin()
+    assert (await world.required(), await world.required("secret")) == (
+        {"settings": ["web-pod"]},
+        {"key": ["web-pod"]},
+    )
+    world.saying.found = (depends(),)
+    await world.patch(clusters=[{"name": "m2"}])
+    assert (await world.required(), await world.required("secret")) == ({"settings": ["web-pod"]}, {"key": []})
+    settings = await world.tree("settings-configmap")
+    assert settings["spec"]["requiredBy"][0]["clusters"] == [{"name": "m2"}]
+
+
+@pytest.mark.parametrize("end", ["unwanted", "deleted", "gone"])
+def test_dependencies_are_released_by_who_ends_and_kept_by_who_stays(end):
+    async def scenario(plane):
+        world = World(plane, depends())
+        await world.make("settings")
+        await world.begin("web", "other")
+        assert await world.required() == {"settings": ["other-pod", "web-pod"]}
+        if end == "unwanted":
+            await world.patch(propagateDeps=False)
+            assert "finalizers" not in (await world.tree())["metadata"]
+        else:
+            if end == "gone":
+                plane.transport.held = frozenset({BINDINGS})
+                await world.bindings.patch("web-pod", {"metadata": {"finalizers": None}}, "default")
+            await world.bindings.delete("web-pod", "default")
+            plane.transport.held = frozenset()
+            await plane.clock.sleep(3)
+            with pytest.raises(NotFound):
+                await world.tree()
+        assert await world.required() == {"settings": ["other-pod"]}
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["it is being deleted", "it is gone"])
+@pytest.mark.parametrize("refusals", [1, 0])
+def test_a_release_that_fails_is_tried_again_before_the_binding_goes(refusals, gone):
+    async def scenario(plane):
+        world = World(plane, depends())
+        await world.make("settings")
+        await world.begin()
+        left = [Forbidden("not now")] * refusals
+
+        async def before(request):
+            if request.verb is Verb.PATCH and request.name == "settings-configmap" and left:
+                raise left.pop()
+
+        plane.transport.before = before
+        if gone:
+            plane.transport.held = frozenset({BINDINGS})
+            await world.bindings.patch("web-pod", {"metadata": {"finalizers": None}}, "default")
+        await world.bindings.delete("web-pod", "default")
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(10)
+        assert await world.required() == {"settings": []}
+        assert world.controller.results["error"] == refusals
+
+    on_a_plane(scenario)
+
+
+@run(depends())
+async def test_a_binding_for_what_is_not_its_own_releases_what_it_held(world):
+    await world.make("settings")
+    await world.begin()
+    await world.patch(resource={"namespace": "other"})
+    assert await world.required() == {"settings": []}
+
+
+@pytest.mark.parametrize("end", ["unwanted", "gone"])
+def test_nothing_is_attached_for_a_binding_that_only_a_cache_shows_to_ask(end):
+    async def scenario(plane):
+        world = World(plane, depends())
+        await world.begin()
+        plane.transport.held = frozenset({BINDINGS})
+        if end == "unwanted":
+            await world.bindings.patch("web-pod", {"spec": {"propagateDeps": False}}, "default")
+        else:
+            await world.bindings.patch("web-pod", {"metadata": {"finalizers": None}}, "default")
+            await world.bindings.delete("web-pod", "default")
+        await world.make("settings")
+        await plane.clock.sleep(3)
+        assert await world.required() == {}
+
+    on_a_plane(scenario)
