@@ -4,6 +4,7 @@ import pytest
 from tests.controllers.plane import WORKS, OneMember, on_a_plane, server
 
 from karmada.api.feature_gates import DEFAULTS
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.binding import BindingController
@@ -31,8 +32,10 @@ async def begin(plane, failover, **shares):
     await plane.client.resource(BINDINGS).create(binding)
     templates = Templates(plane.context)
     plane.supervisor.start("templates", templates.run)
-    plane.start(BindingController(plane.context, templates).controller)
+    controller = BindingController(plane.context, templates).controller
+    plane.start(controller)
     await plane.clock.sleep(5)
+    return controller
 
 
 def targets(shares):
@@ -209,5 +212,42 @@ def test_a_fenced_object_is_gone_before_its_work_is():
             await plane.clock.sleep(30)
             assert await works(plane) == {"m2": 4}
             await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["of the namespace", "cluster-wide"])
+def test_replicas_that_an_override_policy_sets_are_not_chosen_by_a_move(wide):
+    async def scenario(plane):
+        rule = {"targetCluster": {"clusterNames": ["m1"]}, "overriders": {"replicasOverrider": [{"value": 4}]}}
+        metadata = {"name": "o"} if wide else {"name": "o", "namespace": "default"}
+        policies = plane.client.resource(type_of(ClusterOverridePolicy if wide else OverridePolicy))
+        await policies.create({"metadata": metadata, "spec": {"overrideRules": [rule]}})
+        await begin(plane, BUDGET, m1=4)
+        await report(plane, "m1", 4)
+        await schedule(plane, m2=4)
+        assert await works(plane) == {"m1": 4, "m2": 4}
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["no limits", "gone"])
+def test_works_wake_a_binding_only_while_it_moves(gone):
+    async def scenario(plane):
+        controller = await begin(plane, BUDGET, m1=4)
+        await report(plane, "m1", 4)
+        await schedule(plane, m2=4)
+        bindings = plane.client.resource(BINDINGS)
+        if gone:
+            await bindings.delete("web-deployment", "default")
+        else:
+            await bindings.patch("web-deployment", {"spec": {"failover": None}}, "default")
+        await plane.clock.sleep(30)
+        looked = dict(controller.results)
+        for work in (await plane.client.resource(WORKS).list()).items:
+            marks = {"metadata": {"labels": {"a": "b"}}}
+            await plane.client.resource(WORKS).patch(work["metadata"]["name"], marks, work["metadata"]["namespace"])
+        await plane.clock.sleep(5)
+        assert controller.results == looked
 
     on_a_plane(scenario)
