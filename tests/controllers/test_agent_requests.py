@@ -196,3 +196,22 @@ def test_a_request_that_somebody_else_changes_while_it_is_decided_is_looked_at_a
             assert condition["type"] == "Approved"
 
     on_a_plane(scenario)
+
+
+def test_a_registration_whose_request_goes_before_its_approval_is_seen_is_taken_back():
+    async def scenario(plane):
+        await begin(plane)
+
+        async def before(request):
+            if request.verb is Verb.UPDATE and request.resource == REQUESTS:
+                plane.transport.held = frozenset({REQUESTS})
+
+        plane.transport.before = before
+        await ask(plane, "m1-first", "m1")
+        assert await holder(plane, "m1") == group("m1", KEY)
+        await plane.client.resource(REQUESTS).delete("m1-first")
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(10)
+        assert await holder(plane, "m1") is None
+
+    on_a_plane(scenario)
