@@ -9,6 +9,7 @@ from karmada.controllers.templates import Templates
 from karmada.machinery.transport import GroupVersionResource
 
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 ID = "resourcebinding.karmada.io/permanent-id"
 OWN = names.work_name("ConfigMap", "app", "default")
 
@@ -58,5 +59,25 @@ def test_a_work_with_the_id_of_a_binding_adds_nothing_to_its_status(forged):
         (item,) = binding["status"]["aggregatedStatus"]
         assert (item["clusterName"], item["status"]) == ("m1", {"replicas": 1})
         assert binding["status"]["conditions"][0]["status"] == "True"
+
+    on_a_plane(scenario)
+
+
+def test_a_binding_reports_for_its_resource_if_the_name_it_should_have_is_anothers():
+    async def scenario(plane):
+        pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        deployments, bindings = plane.client.resource(DEPLOYMENTS), plane.client.resource(BINDINGS)
+        spec = {"selector": {"matchLabels": {"app": "web"}}, "template": pod}
+        await deployments.create({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})
+        await deployments.patch("web", {"status": {"replicas": 7}}, "default", subresource="status")
+        for name, api_version in (("web-deployment", "example.io/v1"), ("mine", "apps/v1")):
+            resource = {"apiVersion": api_version, "kind": "Deployment", "namespace": "default", "name": "web"}
+            tree = {"metadata": {"name": name, "namespace": "default"}, "spec": {"resource": resource}}
+            await bindings.create(tree)
+        scheduled = {"status": {"lastScheduledTime": "2023-11-14T22:13:20Z"}}
+        await bindings.patch("mine", scheduled, "default", subresource="status")
+        plane.start(BindingStatusController(plane.context, Templates(plane.context)).controller)
+        await plane.clock.sleep(30)
+        assert "replicas" not in (await deployments.get("web", "default"))["status"]
 
     on_a_plane(scenario)

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.controllers.plane import on_a_plane
-from tests.controllers.requirers import BINDINGS, SECRETS, World, depends, run
+from tests.controllers.requirers import BINDINGS, HOLDS, SECRETS, World, depends, run
 
 from karmada.machinery.errors import Forbidden, NotFound
 from karmada.machinery.transport import Verb
@@ -98,3 +98,26 @@ def test_nothing_is_attached_for_a_binding_that_only_a_cache_shows_to_ask(end):
         assert await world.required() == {}
 
     on_a_plane(scenario)
+
+
+@run(depends())
+async def test_only_bindings_that_ask_and_are_scheduled_or_hold_something_are_looked_at(world):
+    await world.make("settings")
+    await world.begin(clusters=())
+    await world.pod("other", propagateDeps=False)
+    await world.plane.clock.sleep(3)
+    assert sum(world.controller.results.values()) == 0
+    await world.bindings.patch("other-pod", {"metadata": {"labels": {"a": "b"}}}, "default")
+    await world.bindings.patch("other-pod", {"spec": {"replicas": 2}}, "default")
+    await world.plane.clock.sleep(3)
+    assert sum(world.controller.results.values()) == 0
+    await world.patch(clusters=[{"name": "m1"}])
+    assert await world.required() == {"settings": ["web-pod"]}
+
+
+@run(depends())
+async def test_what_was_not_released_before_a_crash_is_released_after_it(world):
+    await world.pod("web", propagateDeps=False)
+    await world.bindings.patch("web-pod", {"metadata": {"finalizers": [HOLDS]}}, "default")
+    await world.begin("other")
+    assert "finalizers" not in (await world.tree())["metadata"]
