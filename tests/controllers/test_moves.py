@@ -194,6 +194,20 @@ def test_a_fence_counts_a_work_that_the_cache_does_not_show():
     on_a_plane(scenario)
 
 
+def test_a_fence_stands_for_a_copy_that_was_started_a_moment_ago():
+    async def scenario(plane):
+        await begin(plane, {"fencing": {}})
+        plane.transport.held = frozenset({WORKS})
+        await schedule(plane, m1=4)
+        assert await works(plane) == {"m1": 4}
+        await schedule(plane, m2=4)
+        (left,) = (await plane.client.resource(WORKS).list()).items
+        assert left["metadata"]["namespace"] == "karmada-es-m1"
+        assert "deletionTimestamp" in left["metadata"]
+
+    on_a_plane(scenario)
+
+
 def test_a_fenced_object_is_gone_before_its_work_is():
     async def scenario(plane):
         async with server(plane.clock) as one:
@@ -217,16 +231,19 @@ def test_a_fenced_object_is_gone_before_its_work_is():
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["of the namespace", "cluster-wide"])
-def test_replicas_that_an_override_policy_sets_are_not_chosen_by_a_move(wide):
+def test_replicas_that_an_override_policy_sets_are_waited_for(wide):
     async def scenario(plane):
-        rule = {"targetCluster": {"clusterNames": ["m1"]}, "overriders": {"replicasOverrider": [{"value": 4}]}}
+        rule = {"targetCluster": {"clusterNames": ["m2"]}, "overriders": {"replicasOverrider": [{"value": 8}]}}
         metadata = {"name": "o"} if wide else {"name": "o", "namespace": "default"}
         policies = plane.client.resource(type_of(ClusterOverridePolicy if wide else OverridePolicy))
         await policies.create({"metadata": metadata, "spec": {"overrideRules": [rule]}})
         await begin(plane, BUDGET, m1=4)
         await report(plane, "m1", 4)
         await schedule(plane, m2=4)
-        assert await works(plane) == {"m1": 4, "m2": 4}
+        await report(plane, "m2", 4)
+        assert await works(plane) == {"m1": 3, "m2": 8}, "seven of eight must be ready"
+        await report(plane, "m2", 8)
+        assert await works(plane) == {"m2": 8}
 
     on_a_plane(scenario)
 
