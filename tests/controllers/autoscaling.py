@@ -19,6 +19,7 @@ DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 EVENTS = GroupVersionResource("", "v1", "events")
 PODS = GroupVersionResource("", "v1", "pods")
 CLAIM = {"propagationpolicy.karmada.io/permanent-id": "p"}
+DEFAULT = AutoscalerOptions()
 PERIOD = 15
 USAGES, CUSTOM = "metrics.k8s.io/v1beta1/pods", "custom.metrics.k8s.io/v1beta2"
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
@@ -182,7 +183,7 @@ def deployment(replicas, labels):
     }
 
 
-def scaling(test, options=AutoscalerOptions(), prepare=lambda plane: None):
+def scaling(test, options=DEFAULT, prepare=lambda plane: None):
     """Run a test with members m1 and m2, and the controller started."""
 
     async def scenario(plane):

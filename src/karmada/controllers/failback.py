@@ -76,11 +76,8 @@ class FailbackController:
             if behaviour is None:
                 return await self._end(binding, conditions.REASON_FAILBACK_ENDED, "the policy has no failback any more")
             return await self._follow(binding, parse(under_way.last_transition_time).timestamp())
-        if behaviour is None:
-            self._begun.pop(key, None)
-            return DONE
         self._begun.pop(key, None)
-        return await self._consider(binding, behaviour)
+        return DONE if behaviour is None else await self._consider(binding, behaviour)
 
     async def _consider(self, binding: Binding, behaviour: FailbackBehavior) -> Result:
         spec, status = binding.spec, binding.status
@@ -137,6 +134,7 @@ class FailbackController:
 
     async def _end(self, binding: Binding, reason: str, text: str) -> Result:
         await self._say(binding, False, reason, text)
+        self._begun.pop(key_of(binding), None)
         self._recorder.event(ObjectReference.to(binding), events.NORMAL, events.FAILBACK_ENDED, f"It ended: {text}.")
         return DONE
 
