@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from karmada.controllers.interpreter_webhooks import WebhookClient
+from karmada.controllers.interpreter_webhooks import IDLE, PLAIN_PORT, SECURE_PORT, WebhookClient
 from karmada.interpreter.model import InterpretError, Unavailable
 from karmada.interpreter.webhook import Endpoint, NotDelivered
 
@@ -25,8 +25,18 @@ class Server:
 
     status: int = 200
     connections: int = 0
+    ended: int = 0
+    """Connections that the client ended."""
     requests: list[bytes] = field(default_factory=list)
     port: int = 0
+    more: bytes = b""
+    """Further fields of every answer."""
+    ends: bool = False
+    """Whether it ends the connection after an answer, without a word."""
+    waiting: asyncio.Event | None = None
+    """What every answer waits for."""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set whenever a request came or a connection ended."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -36,9 +46,24 @@ class Server:
                 size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
                 body = await reader.readexactly(size)
                 self.requests.append(head)
-                writer.write(f"HTTP/1.1 {self.status} X\r\nContent-Length: {size}\r\n\r\n".encode() + body)
-        except asyncio.IncompleteReadError:
+                self.changed.set()
+                if self.waiting is not None:
+                    await self.waiting.wait()
+                fields = f"HTTP/1.1 {self.status} X\r\nContent-Length: {size}\r\n".encode() + self.more
+                writer.write(fields + b"\r\n" + body)
+                if self.ends:
+                    writer.write_eof()
+        except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
+            self.ended += 1
+            self.changed.set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for what clients do."""
+        async with asyncio.timeout(120):
+            while not holds():
+                self.changed.clear()
+                await self.changed.wait()
 
     @asynccontextmanager
     async def listening(self, context: ssl.SSLContext | None = None) -> AsyncIterator["Server"]:
@@ -64,12 +89,81 @@ async def test_connection_is_used_again(client: WebhookClient) -> None:
         client.close()
 
 
-@pytest.mark.parametrize(("status", "error"), [(503, NotDelivered), (429, NotDelivered), (404, InterpretError)])
+async def test_connections_beyond_those_that_are_kept_are_closed(client: WebhookClient) -> None:
+    async with Server(waiting=asyncio.Event()).listening() as server:
+        endpoint = Endpoint(f"http://127.0.0.1:{server.port}")
+        asking = [asyncio.create_task(client.post(endpoint, b"{}")) for _ in range(IDLE + 2)]
+        await server.until(lambda: len(server.requests) == IDLE + 2)
+        assert server.requests[0].startswith(b"POST / HTTP/1.1\r\n")
+        assert server.waiting is not None
+        server.waiting.set()
+        await asyncio.gather(*asking)
+        await server.until(lambda: server.ended == 2)
+        await asyncio.gather(*(client.post(endpoint, b"{}") for _ in range(IDLE)))
+        assert server.connections == IDLE + 2
+        client.close()
+        await server.until(lambda: server.ended == IDLE + 2)
+        assert await client.post(endpoint, b"{}") == b"{}", "what was closed is not used again"
+        client.close()
+
+
+async def test_a_connection_that_the_webhook_wants_closed_is_not_used_again(client: WebhookClient) -> None:
+    async with Server(more=b"Connection: close\r\n").listening() as server:
+        endpoint = Endpoint(f"http://127.0.0.1:{server.port}/")
+        for _ in range(2):
+            await client.post(endpoint, b"{}")
+        assert server.connections == 2
+        await server.until(lambda: server.ended == 2)
+
+
+async def test_a_question_that_is_given_up_takes_its_connection_along(client: WebhookClient) -> None:
+    async with Server(waiting=asyncio.Event()).listening() as server:
+        asking = asyncio.create_task(client.post(Endpoint(f"http://127.0.0.1:{server.port}/"), b"{}"))
+        await server.until(lambda: len(server.requests) == 1)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert server.waiting is not None
+        server.waiting.set()
+        await server.until(lambda: server.ended == 1)
+
+
+async def test_what_is_no_answer_may_be_asked_again(client: WebhookClient) -> None:
+    async with Server(more=b"no field\r\n").listening() as server:
+        with pytest.raises(NotDelivered):
+            await client.post(Endpoint(f"http://127.0.0.1:{server.port}/"), b"{}")
+        await server.until(lambda: server.ended == 1)
+
+
+async def test_a_connection_that_ended_meanwhile_is_replaced(client: WebhookClient) -> None:
+    async with Server(ends=True).listening() as server:
+        endpoint = Endpoint(f"http://127.0.0.1:{server.port}/")
+        for count in (1, 2):
+            assert await client.post(endpoint, b"{}") == b"{}"
+            await server.until(lambda count=count: server.ended == count)
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (503, NotDelivered),
+        (500, NotDelivered),
+        (429, NotDelivered),
+        (430, InterpretError),
+        (404, InterpretError),
+        (201, InterpretError),
+    ],
+)
 async def test_other_answers_are_errors(client: WebhookClient, status: int, error: type[Exception]) -> None:
     async with Server(status).listening() as server:
-        with pytest.raises(error, match=str(status)):
+        with pytest.raises(error, match=f"answered with status {status}"):
             await client.post(Endpoint(f"http://127.0.0.1:{server.port}/"), b"{}")
         client.close()
+
+
+def test_an_address_without_a_port_means_that_of_its_scheme() -> None:
+    assert (PLAIN_PORT, SECURE_PORT) == (80, 443)
 
 
 async def test_server_that_is_not_there_may_come_back(client: WebhookClient) -> None:
