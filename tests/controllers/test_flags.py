@@ -8,7 +8,7 @@ from karmada.api import yaml
 from karmada.api.feature_gates import DEFAULTS
 from karmada.controllers.cluster_monitor import MonitorOptions
 from karmada.controllers.context import Concurrency
-from karmada.controllers.flags import NAMES, options_of, parser, without_effect
+from karmada.controllers.flags import ACCEPTED, NAMES, PROGRAM, options_of, parser, without_effect
 from karmada.controllers.idle_kinds import ACTING, BESIDE, NOBODY, idle_kinds
 from karmada.controllers.main import main
 from karmada.controllers.quota_enforcement import QuotaOptions
@@ -62,12 +62,28 @@ def test_a_flag_of_a_controller_that_does_not_run_has_no_effect_and_the_log_says
     given = parser().parse(
         ["--horizontal-pod-autoscaler-tolerance=0.2", "--controllers=*,-cluster", "--cluster-monitor-period=1s"]
     )
-    messages = without_effect(given, {"binding"})
     name = "federatedHorizontalPodAutoscaler"
-    assert f"--horizontal-pod-autoscaler-tolerance has no effect: {name} does not run" in messages
-    unbuilt = [one.name for one in CONTROLLERS if one.build is None and one.wanted(Selection(), DEFAULTS)]
-    assert all(f"this version has no controller {one}" in messages for one in unbuilt)
-    assert "--cluster-monitor-period has no effect: cluster does not run" in messages
+    monitor = "--cluster-monitor-period has no effect: cluster does not run"
+    autoscaler = f"--horizontal-pod-autoscaler-tolerance has no effect: {name} does not run"
+    assert without_effect(given, {"binding"}) == [monitor, autoscaler]
+    assert without_effect(given, {name}) == [monitor]
+    assert without_effect(given, {"cluster", name}) == []
+
+
+def test_the_program_has_the_flags_of_a_component_whose_replicas_elect_a_leader_or_share_the_work():
+    given = parser().parse(
+        ["--leader-elect=false", "--shards=3", "--cluster-api-kubeconfig=k", "--cluster-api-context=c"]
+    )
+    assert (given.leader_elect, given.shards) == (False, 3)
+    assert (given.cluster_api_kubeconfig, given.cluster_api_context) == ("k", "c")
+    default = parser().parse([])
+    assert (default.leader_elect, default.leader_elect_resource_name, default.shards) == (True, PROGRAM, 1)
+    assert (default.cluster_api_kubeconfig, default.cluster_api_context) == ("", "")
+    assert not default.print_member_rights
+
+
+def test_flags_of_other_versions_are_accepted():
+    parser().parse([f"--{name}=1" for name in ACCEPTED])
 
 
 def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_controller():
@@ -79,15 +95,19 @@ def test_names_in_the_registry_are_unique_and_each_option_belongs_to_one_control
 
 def test_a_gate_that_changes_nothing_is_reported_when_it_is_turned_on() -> None:
     given = parser().parse(["--feature-gates=ContextualLogging=true,Failover=true"])
-    messages = [sentence for sentence in without_effect(given, ()) if "gate" in sentence]
-    assert messages == ["the feature gate ContextualLogging has no effect in this version"]
+    assert without_effect(given, ()) == ["the feature gate ContextualLogging has no effect in this version"]
+    assert without_effect(parser().parse(["--feature-gates=ContextualLogging=false"]), ()) == []
 
 
 def test_every_kind_that_waits_for_a_controller_names_one_that_is_registered() -> None:
     everything = Selection(("*", *NAMES))
     on = DEFAULTS.with_overrides({"AllAlpha": True, "AllBeta": True})
-    built = {registered.name for registered in CONTROLLERS if registered.build is not None}
-    waiting = {kind for kind, name in ACTING.items() if name not in built}
-    assert idle_kinds(everything, on, ()).keys() == waiting | NOBODY.keys() | BESIDE.keys()
+    assert {registered.name for registered in CONTROLLERS} >= set(ACTING.values())
+    assert idle_kinds(everything, on, ()).keys() == NOBODY.keys() | BESIDE.keys()
     assert not idle_kinds(everything, on, {"gateway", "search"}).keys() & BESIDE.keys()
-    assert idle_kinds(Selection(("-remedy", "*")), on, ())["remedy.karmada.io", "remedies"].startswith("--controllers")
+    off = idle_kinds(Selection(("-remedy", "*")), DEFAULTS, {"gateway", "search"})
+    service = ("networking.karmada.io", "multiclusterservices")
+    taints = ("policy.karmada.io", "clustertaintpolicies")
+    assert off.keys() == {("remedy.karmada.io", "remedies"), service, taints} | NOBODY.keys()
+    assert off["remedy.karmada.io", "remedies"] == "--controllers turns the controller remedy off"
+    assert off[service] == "the feature gate MultiClusterService is off"

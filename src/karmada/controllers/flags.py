@@ -76,10 +76,7 @@ def without_effect(flags: Namespace, running: Collection[str]) -> list[str]:
         if on and name in IDLE_GATES
     ]
     for registered in CONTROLLERS:
-        wanted = registered.wanted(flags.controllers, flags.feature_gates)
-        if registered.build is None and wanted and registered.optional:
-            messages.append(f"this version has no controller {registered.name}")
-        if registered.build is None or not wanted or registered.name not in running:
+        if registered.name not in running:
             given = (name for kind in registered.options for name in given_flags(kind, flags))
             messages.extend(f"{name} has no effect: {registered.name} does not run" for name in given)
     return messages

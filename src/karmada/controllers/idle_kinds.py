@@ -37,8 +37,6 @@ def idle_kinds(selection: Selection, gates: FeatureGates, beside: Collection[str
 
 
 def _reason(registered: Registration, selection: Selection, gates: FeatureGates) -> str:
-    if registered.build is None:
-        return f"this version has no controller {registered.name}"
     if registered.gate and not gates.enabled(registered.gate):
         return f"the feature gate {registered.gate} is off"
     if not registered.wanted(selection, gates):

@@ -49,10 +49,9 @@ class ControllerManager:
         return [controller for each in undivided for controller in self._start(each, supervisor)]
 
     def _wanted(self) -> list[Registration]:
-        return [each for each in CONTROLLERS if each.build is not None and each.wanted(self._selection, self._gates)]
+        return [each for each in CONTROLLERS if each.wanted(self._selection, self._gates)]
 
     def _start(self, registered: Registration, supervisor: Supervisor) -> list[Controller[Any]]:
-        assert registered.build is not None
         started = []
         for name, part in registered.build(self._shared):
             if isinstance(part, Controller):

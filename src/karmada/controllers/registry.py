@@ -102,8 +102,8 @@ class Registration:
     """One controller: the name `--controllers` knows it by, and how it is made."""
 
     name: str
-    build: Callable[[Shared], Iterable[tuple[str, Part]]] | None = None
-    """The parts that run, each with the name of its task; None for a controller this version lacks."""
+    build: Callable[[Shared], Iterable[tuple[str, Part]]]
+    """The parts that run, each with the name of its task."""
     gate: str = ""
     """The feature gate without which it does not start."""
     by_default: bool = True
