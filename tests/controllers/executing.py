@@ -28,11 +28,14 @@ class Watched:
         self.objects = self.client.resource(CONFIG_MAPS)
         self.written = []
         """The verbs of all writes."""
+        self.read = 0
+        """How many objects it was asked for one by one."""
         self.before = None
         self.unavailable = False
         self.concerned = True
 
     async def _before(self, request):
+        self.read += request.verb is Verb.GET and request.resource == CONFIG_MAPS
         if request.verb in WRITES:
             self.written.append(request.verb)
             if self.before is not None:

@@ -30,6 +30,7 @@ def test_an_object_is_created_updated_and_left_alone_when_nothing_changed():
         assert set(metrics.sync_workload.by) == {("success",)}
         assert sum(metrics.sync_workload.by["success",].counts) == 3
         assert controller.queue.adds == 3
+        assert member.read == 1, "who waits for the first object does not wait for all of them to be loaded"
 
     executing(scenario)
 
@@ -240,11 +241,14 @@ def test_a_restart_looks_at_every_work_once():
                 plane.begin(first)
                 begin(plane, member)
                 await work(plane)
+            await member.connection.close()
+            member = Watched(hosting, plane.clock)
             async with Supervisor(plane.clock) as second:
                 plane.begin(second)
                 controller = begin(plane, member)
                 await plane.clock.sleep(5)
-                assert (controller.queue.adds, member.written) == (1, [Verb.CREATE])
+                assert (controller.queue.adds, member.written, member.read) == (1, [], 0)
+                assert (await condition(plane))[0] == "True"
             await member.connection.close()
 
     on_a_plane(scenario)

@@ -20,7 +20,7 @@ from tests.controllers.failing_back import (
 )
 from tests.controllers.plane import CLUSTERS, on_a_plane
 
-from karmada.machinery.clock import rfc3339
+from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.errors import ServerError
 from karmada.machinery.transport import Verb
 
@@ -210,15 +210,34 @@ def test_a_workload_that_fits_nowhere_stays():
     on_a_plane(scenario)
 
 
-def test_a_failback_that_was_claimed_and_not_asked_for_is_asked_for():
+def test_a_failback_that_another_process_claimed_and_did_not_ask_for_is_asked_for():
     async def scenario(plane):
         await begin(plane)
-        await bind(plane)
+        await bind(plane, behaviour=ONE)
+        await bind(plane, "other", behaviour=ONE)
         now = rfc3339(plane.clock.now())
         condition = {"type": "FailingBack", "status": "True", "reason": "PreferredClustersHealthy", "message": ""}
         status = {"status": {"conditions": [condition | {"lastTransitionTime": now}]}}
         await plane.client.resource(BINDINGS).patch("web", status, "default", subresource="status")
         await plane.clock.sleep(5)
+        assert await triggered(plane) == ["web"]
+        await plane.clock.sleep(400)
+        assert await triggered(plane, "web", "other") == ["web"], "whoever claimed it, the turn is taken"
+
+    on_a_plane(scenario)
+
+
+def test_a_look_shortly_before_the_window_ends_begins_nothing():
+    async def scenario(plane):
+        await begin(plane)
+        await bind(plane)
+        await plane.clock.sleep(100)
+        ready = (await plane.client.resource(CLUSTERS).get("m1"))["status"]["conditions"][0]["lastTransitionTime"]
+        await plane.clock.sleep(parse_rfc3339(ready) + 300 - plane.clock.now() - 0.5)
+        await plane.client.resource(BINDINGS).patch("web", {"metadata": {"annotations": {"note": "x"}}}, "default")
+        await plane.clock.sleep(0.2)
+        assert await triggered(plane) == []
+        await plane.clock.sleep(1)
         assert await triggered(plane) == ["web"]
 
     on_a_plane(scenario)

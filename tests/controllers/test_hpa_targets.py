@@ -138,6 +138,7 @@ def test_an_autoscaler_that_is_alone_asks_for_its_own_pods_only():
         await world.autoscale(CPU)
         await world.sleep(1)
         assert {("v1/pods", "app=web"), (USAGES, "app=web")} <= set(transport.asked)
+        assert (USAGES, {"labelSelector": "app=web"}) in transport.params, "metrics are not served in pages"
         await world.autoscale(CPU, name="other", target=target("Deployment", "apps/v1") | {"name": "other"})
         transport.params.clear()
         await world.sleep(PERIOD * 2)
