@@ -226,3 +226,22 @@ def test_clusters_are_looked_at_when_one_changes_its_readiness():
         assert await paused(plane, "m2") == ("False", "1 of 4 clusters are not ready: evictions go on")
 
     on_a_plane(scenario)
+
+
+def test_a_storm_is_said_of_all_clusters_that_are_not_ready():
+    async def scenario(plane):
+        storm = EvictionStorm(plane.context, StormOptions(threshold=0.4))
+        plane.start(EvictionStormController(plane.context, storm).controller)
+        for name in ("m1", "m2", "m3"):
+            await plane.cluster(name)
+        await plane.clock.sleep(5)
+        await set_ready(plane, "m1", False)
+        await plane.clock.sleep(5)
+        assert await paused(plane, "m1") is None
+        await set_ready(plane, "m2", False)
+        await plane.clock.sleep(5)
+        text = "2 of 3 clusters are not ready: nothing is evicted"
+        assert (await paused(plane, "m1"), await paused(plane, "m2")) == (("True", text), ("True", text))
+        assert await paused(plane, "m3") is None
+
+    on_a_plane(scenario)

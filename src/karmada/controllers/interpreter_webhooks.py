@@ -32,13 +32,9 @@ class WebhookClient:
         request = _request(endpoint, body)
         connection = self._reuse(endpoint) or await _connect(endpoint)
         try:
-            head, answer = await connection.exchange(request)
+            head, answer = await connection.exchange(request)  # an exchange that fails closes the connection
         except (errors.Unavailable, errors.BadAnswer) as error:
-            connection.close()
             raise NotDelivered(str(error)) from error
-        except BaseException:
-            connection.close()
-            raise
         self._keep(endpoint, connection)
         if head.status == 200:
             return answer
