@@ -204,6 +204,17 @@ def test_the_metric_of_an_object_is_read_below_its_kind(described, path):
     scaling(scenario)
 
 
+def test_the_metric_of_an_object_of_no_kind_is_not_taken_for_none():
+    async def scenario(world):
+        described = {"apiVersion": "example.io/v1", "kind": "Widget", "name": "x"}
+        await running(world, {"type": "Object", "object": SOURCES["object"] | {"describedObject": described}})
+        status, reason, message = await world.condition("ScalingActive")
+        assert (status, reason) == ("False", "FailedGetObjectMetric")
+        assert "no cluster has it" not in message
+
+    scaling(scenario)
+
+
 def test_members_are_asked_for_the_version_of_the_metrics_that_they_serve():
     async def scenario(world):
         transport = world.members["m1"].transport

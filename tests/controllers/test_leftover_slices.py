@@ -1,15 +1,17 @@
 """Dispatched EndpointSlices that outlived their Works are taken out of members, and nothing else is."""
 
 import pytest
-from tests.controllers.plane import CLUSTERS, NAMESPACES, WORKS, OneMember, on_a_plane, server
+from tests.controllers.plane import CLUSTERS, NAMESPACES, WORKS, Interfering, OneMember, on_a_plane, server
 from tests.controllers.test_endpointslice_dispatch import slice_of
 
 from karmada.api.work.v1alpha1 import Work
+from karmada.apiserver.server import ADMIN
 from karmada.controllers.leftover_slices import GRACE, LeftoverSlices
 from karmada.controllers.slice_collection import SLICES
 from karmada.machinery.errors import ServerError
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Verb
+from karmada.membership.connections import connection_of
 
 EVENTS = GroupVersionResource("", "v1", "events")
 LABELS = {
@@ -207,3 +209,27 @@ def test_a_slice_that_lacks_a_mark_of_a_dispatch_to_this_cluster_stays(other):
         run.no_error()
 
     with_a_member(test)
+
+
+def test_a_slice_that_its_member_does_not_delete_is_tried_again():
+    async def scenario(plane):
+        async def refuse(request):
+            if request.verb is Verb.DELETE and not refused:
+                refused.append(request.name)
+                raise ServerError("no quorum")
+
+        refused = []
+        await plane.cluster("m1")
+        async with server(plane.clock) as hosting:
+            members = OneMember(hosting, plane.clock)
+            transport = Interfering(hosting.direct(ADMIN), plane.clock)
+            transport.before = refuse
+            members.connection = connection_of("m1", transport, plane.clock)
+            run = Run(plane, members)
+            await run.slices.create(brought())
+            run.start()
+            await plane.clock.sleep(GRACE + 20)
+            assert (await run.left(), refused) == ([], ["m2-web-1"])
+            await members.connection.close()
+
+    on_a_plane(scenario)
