@@ -73,21 +73,22 @@ class Plane:
     def begin(self, supervisor):
         """What controllers are given anew, as when their process starts."""
         self.supervisor = supervisor
+        self._started = []
         client = Client(self.transport)
         informers = InformerFactory(client, supervisor, clock=self.clock)
         recorders = Recorders(client, supervisor, self.clock)
         interpreter = CustomizableInterpreter(post=_nobody)
         self.context = Context(client, informers, recorders, DEFAULTS, interpreter, self.clock)
-        self._controllers = []
 
     def start(self, controller):
-        self._controllers.append(controller)
+        self._started.append(controller)
         self.supervisor.start(controller.name, controller.run)
 
     def check(self):
-        """Every reconciliation of the controllers said how it went."""
-        for controller in self._controllers:
-            assert sum(controller.results.values()) == sum(controller.queue.work_seconds.counts), controller.name
+        """Every reconcile must have ended with an outcome: a key without one is never tried again."""
+        for controller in self._started:
+            ended = sum(controller.queue.work_seconds.counts)
+            assert sum(controller.results.values()) == ended, f"{controller.name} ended a reconcile without an outcome"
 
     async def cluster(self, name, mode="Push", ready="True"):
         tree = {

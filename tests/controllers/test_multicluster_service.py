@@ -1,0 +1,327 @@
+"""A MultiClusterService marks its providers and brings its Service to its clusters, in virtual time."""
+
+import pytest
+from tests.controllers.observing import does, events, once, reconciles
+from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
+from tests.controllers.test_endpointslice_dispatch import MCS, collected, ready, slice_of
+
+from karmada.controllers.endpointslice_collect import marker_name
+from karmada.controllers.multicluster_service import MultiClusterServiceController
+from karmada.machinery.transport import GroupVersionResource, Verb
+
+SERVICES = GroupVersionResource("", "v1", "services")
+BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
+ID = {"multiclusterservice.karmada.io/permanent-id": "id"}
+FINALIZER = "karmada.io/multiclusterservice-controller"
+STAMP = "2026-01-01T00:00:00Z"
+MARKER = marker_name("default", "web")
+APPLIED = ("ServiceApplied", "True", "ServiceAppliedSucceed", "Service is propagated to target clusters.")
+MISSING = ("ServiceApplied", "False", "ServiceAppliedFailed", 'services "web" not found')
+SUCCEEDED = ("Normal", "SyncServiceSucceed", APPLIED[3])
+
+
+def exposed(providers=(), consumers=(), types=("CrossCluster",), **metadata):
+    chosen = {"providerClusters": providers, "consumerClusters": consumers}
+    clusters = {field: [{"name": name} for name in names] for field, names in chosen.items()}
+    return {
+        "metadata": {"name": "web", "namespace": "default", "labels": ID} | metadata,
+        "spec": {"types": list(types), **clusters},
+    }
+
+
+async def create_service(plane, **metadata):
+    spec = {"ports": [{"port": 80}]}
+    tree = {"metadata": {"name": "web", "namespace": "default"} | metadata, "spec": spec}
+    return await plane.client.resource(SERVICES).create(tree)
+
+
+async def started(plane, *clusters, service=True, **wanted):
+    for name in clusters:
+        await plane.cluster(name)
+    if service:
+        await create_service(plane)
+    await plane.client.resource(MCS).create(exposed(**wanted))
+    controller = MultiClusterServiceController(plane.context).controller
+    plane.start(controller)
+    await plane.clock.sleep(5)
+    return controller
+
+
+async def change(plane, patch, type_=MCS, name="web"):
+    await plane.client.resource(type_).patch(name, patch, "default" if type_ != CLUSTERS else "")
+
+
+async def works(plane):
+    found = (await plane.client.resource(WORKS).list()).items
+    return sorted((one["metadata"]["namespace"].removeprefix("karmada-es-"), one["metadata"]["name"]) for one in found)
+
+
+async def said(plane):
+    """The conditions of the MultiClusterService."""
+    found = (await plane.client.resource(MCS).get("web", "default")).get("status") or {}
+    return [(each["type"], each["status"], each["reason"], each["message"]) for each in found.get("conditions") or ()]
+
+
+async def targets(plane):
+    binding = await plane.client.resource(BINDINGS).get("web-service", "default")
+    return binding["spec"]["placement"]["clusterAffinity"]["clusterNames"]
+
+
+def test_able_providers_are_marked_and_the_service_is_claimed_and_bound():
+    async def test(plane):
+        for name in ("old", "leaving"):
+            await plane.cluster(name)
+        await plane.cluster("down", ready="False")
+        await plane.condition("old", "CompleteAPIEnablements", "True")
+        await plane.client.resource(CLUSTERS).delete("leaving")
+        providers = ["a", "down", "leaving", "old", "x"]
+        controller = await started(plane, "a", "d", "e", providers=providers, consumers=["a", "d"])
+        assert await works(plane) == [("a", MARKER)]
+        work = await plane.client.resource(WORKS).get(MARKER, "karmada-es-a")
+        assert work["spec"]["suspendDispatching"] is True
+        assert work["metadata"].get("finalizers") is None
+        where = {
+            f"multiclusterservice.karmada.io/{key}": of for key, of in {"name": "web", "namespace": "default"}.items()
+        }
+        assert (work["metadata"]["labels"].items()) >= (ID | where).items()
+        service = await plane.client.resource(SERVICES).get("web", "default")
+        claim = {"resourcetemplate.karmada.io/claimed-by": "MultiClusterService"}
+        assert service["metadata"]["labels"] == ID | claim
+        assert await targets(plane) == ["a", "d", "down", "leaving", "old", "x"]
+        found = await plane.client.resource(MCS).get("web", "default")
+        assert found["metadata"]["finalizers"] == [FINALIZER]
+        assert await said(plane) == [APPLIED]
+        text = "Provider cluster down is not ready, skip to propagate MultiClusterService"
+        assert await events(plane) == {
+            SUCCEEDED,
+            ("Warning", "ClusterNotFound", "Provider cluster x is not found"),
+            ("Warning", "SyncServiceFailed", text),
+            ("Warning", "APIIncompatible", "Provider cluster old does not support EndpointSlice"),
+        }
+        assert controller.errors == 0
+
+    on_a_plane(test)
+
+
+def test_what_changes_the_outcome_is_reconciled_and_nothing_else():
+    async def test(plane):
+        controller = await started(plane, "a", "b", "c", providers=["a"], consumers=["b"])
+        await plane.client.resource(MCS).create(
+            exposed(["c"], ["c"], types=["LoadBalancer"]) | {"metadata": {"name": "other"}}, "default"
+        )
+        kind = {"type": "Known", "status": "True", "reason": "T", "message": "", "lastTransitionTime": STAMP}
+        services, clusters = plane.client.resource(SERVICES), plane.client.resource(CLUSTERS)
+        other = {"metadata": {"name": "another", "namespace": "default"}, "spec": {"ports": [{"port": 80}]}}
+        network = {"metadata": {"annotations": {"network.karmada.io/networks": "n"}}}
+        marker = {"metadata": {"labels": {"color": "blue"}}}
+        steps = {
+            services.patch("web", {"status": {"conditions": [kind]}}, "default", subresource="status"): 0,
+            services.create(other): 0,
+            services.patch("web", {"metadata": {"labels": {"color": "blue"}}}, "default"): 1,
+            services.patch("web", {"metadata": {"annotations": {"color": "blue"}}}, "default"): 1,
+            plane.client.resource(WORKS).patch(MARKER, marker, "karmada-es-a"): 0,
+            plane.condition("a", "Other", "True"): 0,
+            ready(plane, "a", "Unknown"): 1,
+            ready(plane, "b", "Unknown"): 1,
+            ready(plane, "c", "Unknown"): 1,
+            clusters.patch("a", network): 1,
+            clusters.patch("a", {"metadata": {"labels": {"color": "blue"}}}): 0,
+        }
+        assert await does(plane, controller, *steps) == list(steps.values())
+
+    on_a_plane(test)
+
+
+def test_one_that_names_no_providers_follows_all_clusters():
+    async def test(plane):
+        controller = await started(plane, "a")
+        assert (await works(plane), await targets(plane)) == ([("a", MARKER)], ["a"])
+        await plane.cluster("b")
+        await plane.clock.sleep(5)
+        assert (await works(plane), await targets(plane)) == ([("a", MARKER), ("b", MARKER)], ["a", "b"])
+        before = reconciles(controller)
+        await change(plane, {"spec": {"consumerClusters": [{"name": "a"}]}})
+        assert await does(plane, controller, ready(plane, "b", "Unknown")) == [1]
+        assert reconciles(controller) == before + 2
+        assert await targets(plane) == ["a", "b"]
+
+    on_a_plane(test)
+
+
+def test_a_cluster_that_is_no_provider_any_more_loses_its_marker_and_what_was_collected_there():
+    async def test(plane):
+        await started(plane, "a", "b", providers=["a", "b"], consumers=["a"])
+        mine, shared = collected("a", slice_of("web-1")), collected("a", slice_of("web-2"))
+        shared["metadata"]["labels"] |= {
+            "endpointslice.karmada.io/managed-by": "MultiClusterService.ServiceExport",
+            "endpointslice.karmada.io/namespace": "default",
+            "endpointslice.karmada.io/name": "web",
+        }
+        kept, stray = collected("b", slice_of("web-3")), collected("a", slice_of("web-4"))
+        stray["metadata"] |= {"namespace": "default", "finalizers": []}
+        for tree in (mine, shared, kept):
+            tree["metadata"]["finalizers"] = []
+        for tree in (mine, shared, kept, stray):
+            await plane.client.resource(WORKS).create(tree)
+        named = {
+            "metadata": {
+                "name": "user",
+                "labels": mine["metadata"]["labels"] | {"endpointslice.karmada.io/managed-by": ""},
+            }
+        }
+        await plane.client.resource(WORKS).create(named | {"spec": {}}, "karmada-es-a")
+        await change(plane, {"spec": {"providerClusters": [{"name": "b"}]}})
+        await plane.clock.sleep(5)
+        left = [("a", "user"), ("a", shared["metadata"]["name"]), ("b", MARKER), ("b", kept["metadata"]["name"])]
+        assert await works(plane) == sorted([*left, ("default", stray["metadata"]["name"])])
+        found = await plane.client.resource(WORKS).get(shared["metadata"]["name"], "karmada-es-a")
+        assert found["metadata"]["labels"]["endpointslice.karmada.io/managed-by"] == "ServiceExport"
+        assert await targets(plane) == ["a", "b"]
+
+    on_a_plane(test)
+
+
+@pytest.mark.parametrize("how", ["deleted", "another type"])
+def test_what_was_made_for_one_that_goes_is_taken_back_and_the_service_stays_where_it_is(how):
+    async def test(plane):
+        controller = await started(plane, "a", "b", providers=["a"], consumers=["b"])
+        if how == "deleted":
+            await plane.client.resource(MCS).delete("web", "default")
+        else:
+            await change(plane, {"spec": {"types": ["LoadBalancer"]}})
+        await plane.clock.sleep(5)
+        assert await works(plane) == []
+        service = await plane.client.resource(SERVICES).get("web", "default")
+        assert not service["metadata"].get("labels")
+        binding = await plane.client.resource(BINDINGS).get("web-service", "default")
+        assert "binding.karmada.io/managed-by" not in (binding["metadata"].get("labels") or {})
+        assert await targets(plane) == ["a", "b"]
+        left = (await plane.client.resource(MCS).list()).items
+        assert [one["metadata"].get("finalizers") for one in left] == ([] if how == "deleted" else [None])
+        assert controller.errors == 0
+
+    on_a_plane(test)
+
+
+def test_one_that_goes_without_its_service_and_binding_goes():
+    async def test(plane):
+        controller = await started(plane, "a", service=False)
+        await plane.client.resource(MCS).delete("web", "default")
+        await plane.clock.sleep(5)
+        assert (await plane.client.resource(MCS).list()).items == []
+        assert (await works(plane), controller.errors) == ([], 0)
+
+    on_a_plane(test)
+
+
+def test_markers_of_one_that_went_unseen_and_that_somebody_deletes_are_put_right():
+    async def test(plane):
+        await plane.cluster("b")
+        marks = {"multiclusterservice.karmada.io/namespace": "default", "multiclusterservice.karmada.io/name": "gone"}
+        name = marker_name("default", "gone")
+        await plane.client.resource(WORKS).create(
+            {"metadata": {"name": name, "namespace": "karmada-es-b", "labels": marks}, "spec": {}}
+        )
+        controller = await started(plane, "a", providers=["a"], consumers=["b"])
+        assert await works(plane) == [("a", MARKER)]
+        await plane.client.resource(WORKS).delete(MARKER, "karmada-es-a")
+        await plane.clock.sleep(5)
+        assert await works(plane) == [("a", MARKER)]
+        assert controller.errors == 0
+
+    on_a_plane(test)
+
+
+def test_a_service_that_is_missing_is_named_until_it_comes():
+    async def test(plane):
+        await started(plane, "a", service=False)
+        assert await said(plane) == [MISSING]
+        assert await events(plane) == {("Warning", "SyncServiceFailed", MISSING[3])}
+        await create_service(plane, finalizers=["example.com/held"])
+        await plane.clock.sleep(5)
+        assert await said(plane) == [APPLIED]
+        assert SUCCEEDED in await events(plane)
+        await plane.client.resource(SERVICES).delete("web", "default")
+        await plane.clock.sleep(5)
+        assert await said(plane) == [MISSING], "it is going"
+
+    on_a_plane(test)
+
+
+def test_a_service_that_goes_just_before_it_is_claimed_is_missing():
+    async def test(plane):
+        once(plane, Verb.PATCH, SERVICES, lambda: plane.client.resource(SERVICES).delete("web", "default"))
+        await started(plane, "a")
+        assert await said(plane) == [MISSING]
+
+    on_a_plane(test)
+
+
+def test_nothing_is_said_of_one_that_goes_before_it_is_held():
+    async def test(plane):
+        once(plane, Verb.PATCH, MCS, lambda: plane.client.resource(MCS).delete("web", "default"))
+        await started(plane, "a")
+        assert (await works(plane), await events(plane)) == ([], set())
+
+    on_a_plane(test)
+
+
+def test_a_binding_of_an_earlier_service_is_waited_for():
+    async def test(plane):
+        earlier = (await create_service(plane, name="earlier"))["metadata"]["uid"]
+        owner = {"apiVersion": "v1", "kind": "Service", "name": "earlier", "uid": earlier, "controller": True}
+        resource = {"apiVersion": "v1", "kind": "Service", "name": "web", "namespace": "default"}
+        metadata = {"name": "web-service", "namespace": "default", "ownerReferences": [owner]}
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": {"resource": resource}})
+        controller = await started(plane, "a")
+        [(_, status, reason, message)] = await said(plane)
+        assert (status, reason) == ("False", "ServiceAppliedFailed")
+        assert "belongs to a deleted resource of the same name" in message
+        assert ("Warning", "SyncServiceFailed", message) in await events(plane)
+        assert controller.errors > 0
+        await plane.client.resource(BINDINGS).delete("web-service", "default")
+        await plane.clock.sleep(600)
+        assert await said(plane) == [APPLIED]
+
+    on_a_plane(test)
+
+
+def test_success_is_an_event_again_when_something_had_to_be_written_again():
+    async def test(plane):
+        controller = await started(plane, "a", "b", providers=["a"], consumers=["b"])
+        bindings, services = plane.client.resource(BINDINGS), plane.client.resource(SERVICES)
+
+        async def successes():
+            await plane.clock.sleep(30)
+            found = (await plane.client.resource(GroupVersionResource("", "v1", "events")).list()).items
+            return sum(event["count"] for event in found if event["reason"] == "SyncServiceSucceed")
+
+        assert await successes() == 1
+        await ready(plane, "b", "Unknown")
+        assert await successes() == 1, "nothing was written"
+        await services.patch("web", {"metadata": {"labels": dict.fromkeys(ID)}}, "default")
+        assert await successes() == 2, "the claim"
+        await plane.client.resource(WORKS).delete(MARKER, "karmada-es-a")
+        assert await successes() == 3, "the marker"
+        await bindings.patch("web-service", {"spec": {"placement": None}}, "default")
+        await ready(plane, "b", "True")
+        assert await successes() == 4, "the binding"
+        assert controller.errors == 0
+
+    on_a_plane(test)
+
+
+def test_whether_consumers_reach_providers_is_said_where_a_network_is_declared():
+    async def test(plane):
+        await started(plane, "a", "b", providers=["a"], consumers=["b"])
+        for name in "ab":
+            await change(plane, {"metadata": {"annotations": {"network.karmada.io/networks": "n"}}}, CLUSTERS, name)
+        await plane.clock.sleep(5)
+        text = "pods of every consumer have a route to pods of every provider"
+        assert await said(plane) == [APPLIED, ("Reachable", "True", "Routed", text)]
+        for name in "ab":
+            await change(plane, {"metadata": {"annotations": {"network.karmada.io/networks": None}}}, CLUSTERS, name)
+        await plane.clock.sleep(5)
+        assert await said(plane) == [APPLIED]
+
+    on_a_plane(test)
