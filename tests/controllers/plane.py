@@ -22,6 +22,7 @@ from karmada.testing.blueprint import Blueprint
 from karmada.testing.loop import VirtualClock, run_virtual
 from karmada.testing.unexpected import UnexpectedFailures
 
+INFORMERS = logging.getLogger("karmada.machinery.informers")
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
@@ -175,6 +176,7 @@ HUB = Blueprint(make_hub, install_crds)
 def on_a_plane(test):
     """Run a test on a control plane."""
     HUB.prepare()
+    failed = UnexpectedFailures()
 
     async def scenario():
         clock = VirtualClock()
@@ -184,11 +186,9 @@ def on_a_plane(test):
             await test(plane)
             plane.check()
 
-    handlers = logging.getLogger("karmada.machinery.informers.informer")
-    failed = UnexpectedFailures()
-    handlers.addHandler(failed)
+    INFORMERS.addHandler(failed)
     try:
         run_virtual(scenario)
     finally:
-        handlers.removeHandler(failed)
-    assert not failed.found, "handlers failed: " + "; ".join(failed.found)
+        INFORMERS.removeHandler(failed)
+    assert not failed.found, f"handlers of informers failed: {failed.found}"

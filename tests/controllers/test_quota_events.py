@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.controllers.observing import does, events, refused
+from tests.controllers.observing import does, events, reconciles, refused
 from tests.controllers.plane import CLUSTERS, NAMESPACES, WORKS, on_a_plane
 from tests.controllers.test_quota_enforcement import BINDINGS, SETTLING, bound
 from tests.controllers.test_quota_status import QUOTAS, WORK, assign, limits, quota, report, status
@@ -159,6 +159,24 @@ def test_a_quota_is_counted_again_after_a_period(period):
         assert await events(plane) == {("Normal", "CollectOverallStatusSucceed", text)}
         [count] = await does(plane, controller, plane.clock.sleep(3 * PERIOD))
         assert count == (3 if period else 0)
+
+    on_a_plane(test)
+
+
+def test_what_is_there_at_the_start_is_counted_once():
+    async def test(plane):
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": "karmada-system", "labels": {"org": "a"}}})
+        for space in ("default", "karmada-system"):
+            meta = {"name": "q", "namespace": space, "annotations": {QUOTA_NAMESPACES: "org=a"}}
+            await plane.client.resource(QUOTAS).create({"metadata": meta, "spec": {"overall": {"cpu": "9"}}})
+            known = {"status": {"overall": {"cpu": "9"}, "overallUsed": {"cpu": "2"}}}
+            await plane.client.resource(QUOTAS).patch("q", known, space, subresource="status")
+            await plane.client.resource(BINDINGS).create(bound(space))
+        context = replace(plane.context, gates=DEFAULTS.with_overrides({"FederatedQuotaTree": True}))
+        controller = QuotaEnforcementController(context, 0).controller
+        plane.start(controller)
+        await plane.clock.sleep(5 * SETTLING)
+        assert reconciles(controller) == 2
 
     on_a_plane(test)
 

@@ -2,7 +2,7 @@
 
 import orjson
 import pytest
-from tests.controllers.observing import does, events, refused
+from tests.controllers.observing import EVENTS, does, events, refused
 from tests.controllers.plane import on_a_plane
 from tests.controllers.test_endpointslice_dispatch import SLICES, slice_of
 
@@ -63,6 +63,8 @@ def test_an_import_derives_a_service_that_follows_it_and_goes_with_it():
         await plane.client.resource(IMPORTS).patch("web", {"spec": {"ports": PORTS[:1]}}, "default")
         await plane.clock.sleep(5)
         assert await services(plane) == {"derived-web": DERIVED[:1]}
+        [event] = (await plane.client.resource(EVENTS).list()).items
+        assert event["count"] == 2
         await plane.client.resource(IMPORTS).delete("web", "default")
         await plane.client.resource(IMPORTS).delete("headless", "default")
         await plane.clock.sleep(5)

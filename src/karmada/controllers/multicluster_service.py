@@ -233,9 +233,8 @@ def with_reach(existing: tuple[Condition, ...], reach: networks.Reach | None, no
 
 
 def _network_changed(change: Change[Cluster]) -> bool:
-    if change.old is None or change.new is None:
-        return True
-    return networks.declared(change.old.value) != networks.declared(change.new.value)
+    old, new = change.old, change.new
+    return old is None or new is None or networks.declared(old.value) != networks.declared(new.value)
 
 
 def names_cluster(item: Item[MultiClusterService]) -> Iterable[str]:
@@ -250,7 +249,7 @@ def of_service(item: Item[Work]) -> Iterable[str]:
     marks = item.value.metadata.labels
     name = marks.get(labels.MULTI_CLUSTER_SERVICE_NAME)
     namespace = marks.get(labels.MULTI_CLUSTER_SERVICE_NAMESPACE)
-    return (f"{namespace}/{name}",) if name and namespace and cluster_of(item.value.metadata) else ()
+    return (f"{namespace}/{name}",) if name else ()
 
 
 def spec_changed(change: Change[MultiClusterService]) -> list[Key]:
