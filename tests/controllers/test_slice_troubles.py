@@ -221,7 +221,7 @@ def test_what_has_services_looked_at_again():
             plane.condition("m1", "Ready", "False"): 0,
             works.delete(marker_name("default", "web"), SPACE): 1,
             works.create(marker()): 1,
-            plane.condition("m1", "Ready", "True"): 2,
+            plane.condition("m1", "Ready", "True"): 1,
         }
         found = await does(plane, controller, *steps)
         assert found == list(steps.values())
