@@ -4,12 +4,13 @@ import pytest
 from tests.controllers.plane import OneMember, on_a_plane, server
 
 from karmada.api.feature_gates import DEFAULTS
-from karmada.controllers.eviction_storm import StormOptions
+from karmada.controllers.eviction_storm import EvictionStorm, StormOptions
 from karmada.controllers.registry import CONTROLLERS, Shared
 from karmada.controllers.selection import Selection, parse_selection
 from karmada.controllers.taint_manager import TaintManagerOptions
 from karmada.machinery.controller import Controller
 from karmada.machinery.options import Options
+from karmada.machinery.sharding.ownership import Ownership
 
 NAMES = [registered.name for registered in CONTROLLERS]
 ALWAYS = {"resource-detector", "evictionStorm", "taintManager", "dependencies-distributor"}
@@ -98,7 +99,7 @@ def test_every_controller_is_built_under_its_name():
                 "endpointsliceDispatch": {"endpointsliceDispatch leftovers"},
             }
             assert shared.readable is members
-            assert shared.storm is shared.storm
+            assert isinstance(shared.storm, EvictionStorm)
             assert shared.status_reporter is not None
             await members.connection.close()
 
@@ -113,6 +114,31 @@ def test_what_is_off_by_options_is_not_built():
             assert (built["taintManager"], built["evictionStorm"]) == ({}, {})
             shared = Shared(plane.context, members, Selection(("*", "-workStatus")), Options(), readable=members)
             assert shared.status_reporter is None
+            await members.connection.close()
+
+    on_a_plane(test)
+
+
+class Noting(Ownership):
+    """Shards that note who forgets what it knows of a lost one."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.forgetful = []
+
+    def on_lost(self, call):
+        self.forgetful.append(call)
+
+
+def test_what_is_known_of_clusters_is_forgotten_with_their_shard():
+    async def test(plane):
+        async with server(plane.clock) as one:
+            members = OneMember(one, plane.clock)
+            shared = Shared(plane.context, members, Selection(), Options())
+            shared.ownership = Noting()
+            [status] = [each for each in CONTROLLERS if each.name == "clusterStatus"]
+            assert [name for name, _ in status.build(shared)] == ["clusterStatus"]
+            assert len(shared.ownership.forgetful) == 1
             await members.connection.close()
 
     on_a_plane(test)

@@ -1,5 +1,6 @@
 """An export of a Service that no cluster has says so, in virtual time."""
 
+from tests.controllers.observing import does
 from tests.controllers.plane import WORKS, on_a_plane
 from tests.controllers.test_endpointslice_dispatch import collected, slice_of
 
@@ -28,7 +29,9 @@ async def exported(plane, applied=True):
     )
     works = plane.context.informers.of(Work)
     works.add_index(INDEX, lambda item: [str(key)] if (key := EXPORT.service(item.value)) else [])
-    plane.start(ServiceExportStatusController(plane.context, works, INDEX).controller)
+    controller = ServiceExportStatusController(plane.context, works, INDEX).controller
+    plane.start(controller)
+    return controller
 
 
 async def condition(plane):
@@ -66,3 +69,81 @@ def test_nothing_is_said_of_an_export_that_works_or_was_not_applied():
 
     on_a_plane(working)
     on_a_plane(waiting)
+
+
+def test_time_for_endpoints_begins_when_the_export_is_applied_and_anew_when_all_are_gone():
+    async def test(plane):
+        await exported(plane, applied=False)
+        await plane.clock.sleep(3 * WAIT)
+        status = {"aggregatedStatus": [{"clusterName": "a", "applied": True}]}
+        await plane.client.resource(BINDINGS).patch(
+            "web-serviceexport", {"status": status}, "default", subresource="status"
+        )
+        await plane.clock.sleep(WAIT - 0.5)
+        assert await condition(plane) == [], "it was applied just now"
+        await plane.clock.sleep(1)
+        assert [status for _, status, _, _ in await condition(plane)] == ["False"]
+        tree = collected("a", slice_of("web-1"), use="ServiceExport")
+        tree["metadata"]["finalizers"] = []
+        await plane.client.resource(WORKS).create(tree)
+        await plane.clock.sleep(3 * WAIT)
+        assert [status for _, status, _, _ in await condition(plane)] == ["True"]
+        await plane.client.resource(WORKS).delete(tree["metadata"]["name"], "karmada-es-a")
+        await plane.clock.sleep(WAIT - 1)
+        assert [status for _, status, _, _ in await condition(plane)] == ["True"], "others may be on their way"
+        await plane.clock.sleep(2)
+        assert [status for _, status, _, _ in await condition(plane)] == ["False"]
+
+    on_a_plane(test)
+
+
+def test_an_export_that_is_applied_nowhere_for_a_while_has_its_whole_time_again():
+    async def test(plane):
+        await exported(plane)
+
+        async def applied(where):
+            items = [{"clusterName": "a", "applied": where}]
+            await plane.client.resource(BINDINGS).patch(
+                "web-serviceexport", {"status": {"aggregatedStatus": items}}, "default", subresource="status"
+            )
+
+        await plane.clock.sleep(WAIT - 5)
+        await applied(False)
+        await plane.clock.sleep(WAIT)
+        await applied(True)
+        await plane.clock.sleep(WAIT - 5)
+        assert await condition(plane) == []
+        await plane.clock.sleep(10)
+        assert [reason for _, _, reason, _ in await condition(plane)] == ["NoService"]
+
+    on_a_plane(test)
+
+
+def test_what_has_exports_looked_at_again():
+    async def test(plane):
+        controller = await exported(plane)
+        await plane.clock.sleep(3 * WAIT)
+        works, bindings = plane.client.resource(WORKS), plane.client.resource(BINDINGS)
+        tree, other = collected("a", slice_of("web-1"), use="ServiceExport"), collected("a", slice_of("web-2"))
+        for each in (tree, other):
+            each["metadata"]["finalizers"] = []
+        blue = {"metadata": {"labels": {"color": "blue"}}}
+        resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "web"}
+        binding = {"metadata": {"name": "web-configmap", "namespace": "default"}, "spec": {"resource": resource}}
+        steps = {
+            works.create(other): 0,
+            works.create(tree): 2,
+            works.patch(tree["metadata"]["name"], blue, "karmada-es-a"): 0,
+            bindings.create(binding): 0,
+            bindings.patch("web-serviceexport", blue, "default"): 1,
+            plane.client.resource(EXPORTS).patch(
+                "web", {"metadata": {"finalizers": ["example.com/held"]}}, "default"
+            ): 1,
+            plane.client.resource(EXPORTS).delete("web", "default"): 1,
+            works.delete(tree["metadata"]["name"], "karmada-es-a"): 1,
+        }
+        assert await does(plane, controller, *steps) == list(steps.values())
+        await plane.clock.sleep(3 * WAIT)
+        assert [status for _, status, _, _ in await condition(plane)] == ["True"], "nothing is said of one that goes"
+
+    on_a_plane(test)
