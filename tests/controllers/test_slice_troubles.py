@@ -161,10 +161,6 @@ def test_exports_that_are_known_before_slices_wait_for_them():
             slow.append(Interfering(transport, plane.clock))
             return slow[-1]
 
-        async def late(request):
-            if request.resource == SLICES and request.verb is Verb.LIST:
-                await plane.clock.sleep(20)
-
         async with server(plane.clock) as one:
             members = OneMember(Through(one, wrap), plane.clock)
             await members.client.resource(CRDS).create(
@@ -176,10 +172,14 @@ def test_exports_that_are_known_before_slices_wait_for_them():
                 slice_of("d-1", labels={"kubernetes.io/service-name": "direct"})
             )
             for transport in slow:
-                transport.before = late
+                transport.held = {SLICES}
             await applied(plane)
             controller = exporting(plane, members)
-            await plane.clock.sleep(60)
+            await plane.clock.sleep(30)
+            assert await collected(plane) == {}
+            for transport in slow:
+                transport.held = frozenset()
+            await plane.clock.sleep(30)
             assert await collected(plane) == {"d-1": "ServiceExport"}, "also of an export that no Work brought"
             assert controller.errors == 0
             await members.connection.close()

@@ -96,6 +96,7 @@ def test_an_eviction_without_a_reason_any_more_gives_up_its_turn(how):
         await leave(plane, how)
         await plane.clock.sleep(30)
         assert (waiting(plane), await tasks_of(plane)) == ([], [])
+        assert plane.context.metrics.evicted == {("binding-eviction", "success"): 1}, "the first"
         assert controller.errors == 0
 
     on_a_plane(test)

@@ -123,6 +123,15 @@ def test_a_finished_rebalancer_is_deleted_after_its_time_to_live():
     on_a_plane(test)
 
 
+def test_the_last_second_of_the_time_to_live_counts():
+    async def test(plane):
+        controller, _ = await started(plane, WEB, ttlSecondsAfterFinished=1)
+        assert controller.results["requeue_after"] == 1
+        assert not await exists(plane)
+
+    on_a_plane(test)
+
+
 def test_a_rebalancer_that_is_being_deleted_triggers_nothing():
     async def test(plane):
         await bound(plane)
