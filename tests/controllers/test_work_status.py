@@ -99,6 +99,29 @@ def test_nothing_is_said_when_no_object_is_left():
     with_a_member(test)
 
 
+def test_nothing_is_said_of_a_work_that_goes_or_whose_cluster_is_not_ready():
+    async def test(plane, members):
+        controller = started(plane, members)
+        await members.client.resource(CONFIG_MAPS).create(settings("one"))
+        await work(plane, settings("one"))
+        await applied(plane)
+        await plane.client.resource(WORKS).delete("w", SPACE)
+        await plane.clock.sleep(5)
+        await plane.condition("m1", "Ready", "False")
+        await work(plane, settings("one"))
+        await applied(plane)
+        await plane.clock.sleep(5)
+        assert await reported(plane) == [], "its cluster is not ready"
+        await plane.client.resource(WORKS).patch("w", {"metadata": {"finalizers": ["example.com/held"]}}, SPACE)
+        await plane.client.resource(WORKS).delete("w", SPACE)
+        await plane.condition("m1", "Ready", "True")
+        await plane.clock.sleep(5)
+        assert await reported(plane) == [], "it is going"
+        assert controller.errors == 0
+
+    with_a_member(test)
+
+
 def test_a_member_that_is_not_reached_is_tried_again():
     async def test(plane, members):
         await members.client.resource(CONFIG_MAPS).create(settings("one"))

@@ -118,7 +118,8 @@ class NamespaceController:
         states = [item.value for item in (change.old, change.new) if item is not None]
         selectors = [selector for policy in states for selector in policy.spec.resource_selectors]
         chosen = [s for s in selectors if (s.api_version, s.kind) == ("v1", "Namespace")]
-        if any(not policy.spec.resource_selectors for policy in states) or any(not s.name for s in chosen):
+        selects_all = any(not policy.spec.resource_selectors for policy in states)
+        if selects_all or any(not s.name for s in chosen):
             return self._all()
         return [selector.name for selector in chosen]
 
