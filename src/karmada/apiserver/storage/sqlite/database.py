@@ -127,7 +127,7 @@ def connect(path: Path, origin: Path | None = None) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _migrate(db, origin or path)
-        db.execute("PRAGMA journal_mode = WAL")
+        _log_ahead(db, path)
         db.execute("PRAGMA synchronous = FULL")
         db.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
         db.execute(f"PRAGMA journal_size_limit = {2 * _WAL_PAGES * 4096}")
@@ -144,6 +144,17 @@ def connect(path: Path, origin: Path | None = None) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _log_ahead(db: sqlite3.Connection, path: Path) -> None:
+    """Switch to a write-ahead log; SQLite says what it keeps instead where it cannot. Its rollback journal, which may be
+    back after a power failure, would take back what was acknowledged."""
+    mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise Unwritable(
+            f"{path}: no write-ahead log can be kept beside it (SQLite offers a journal in mode {mode}); "
+            "free some space, or choose a folder on a local disk"
+        )
 
 
 def sync_folder(path: Path) -> None:
