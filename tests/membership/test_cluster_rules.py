@@ -46,3 +46,10 @@ def test_the_first_and_last_bounds_are_opened_and_grades_sorted() -> None:
 def test_a_zone_that_is_null_is_quoted_as_an_empty_one() -> None:
     found = problems({"syncMode": "Push", "zone": "a", "zones": [None]})
     assert '"Zone":"a","zones":[""]' in found[0].message
+
+
+@pytest.mark.parametrize(("time", "complaints"), [("mango", 1), ("2026-11-18T00:00:00Z", 0), (None, 0)])
+def test_when_a_taint_was_added_must_be_a_time(time: str | None, complaints: int) -> None:
+    taint = {"key": "a", "effect": "NoSchedule", "timeAdded": time}
+    found = problems({"syncMode": "Push", "taints": [taint]})
+    assert [problem.field for problem in found] == ["spec.taints[0].timeAdded"] * complaints

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import orjson
 
-from karmada.api import name_rules
+from karmada.api import name_rules, timestamps
 from karmada.api.field_errors import FieldError, invalid, not_supported, quoted, required
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.urls import masked
@@ -146,12 +146,22 @@ def _taint_problems(taints: Sequence[Mapping[str, Any]]) -> list[FieldError]:
             choices = ", ".join(f'"{choice}"' for choice in EFFECTS)
             message = f'Unsupported value: "{effect}": supported values: {choices}'
             found.append(FieldError("FieldValueNotSupported", f"{field}.effect", message))
+        if taint.get("timeAdded") is not None:
+            found += _time_problems(f"{field}.timeAdded", str(taint["timeAdded"]))
         if (key, effect) in seen:
             shown = quoted(_go_taint(taint))
             message = f"Duplicate value: {shown}: taints must be unique by key and effect pair"
             found.append(FieldError("FieldValueDuplicate", field, message))
         seen.add((key, effect))
     return found
+
+
+def _time_problems(field: str, time: str) -> list[FieldError]:
+    try:
+        timestamps.parse(time)
+    except timestamps.TimestampError as error:
+        return [invalid(field, time, str(error))]
+    return []
 
 
 def _standardise(models: list[JSONObject]) -> None:

@@ -147,8 +147,8 @@ def connect(path: Path, origin: Path | None = None) -> sqlite3.Connection:
 
 
 def _log_ahead(db: sqlite3.Connection, path: Path) -> None:
-    """Switch to a write-ahead log; SQLite says what it keeps instead where it cannot. Its rollback journal, which may be
-    back after a power failure, would take back what was acknowledged."""
+    """Switch to a write-ahead log; raises `Unwritable` where SQLite goes on with a rollback journal: that may be
+    back after a power failure, and takes back what was acknowledged."""
     mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
     if mode != "wal":
         raise Unwritable(
