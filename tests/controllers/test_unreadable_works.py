@@ -34,7 +34,7 @@ def test_a_work_that_cannot_be_read_is_built_anew(part, failures):
         assert (type_, kind) == ("Warning", "ConfigMap")
         assert text.endswith("and was built anew")
 
-    on_a_plane(scenario)
+    on_a_plane(scenario, expected="index 'of-binding' cannot read")
 
 
 def test_a_work_that_cannot_be_read_and_says_nothing_of_its_owner_is_left_alone(failures):
@@ -48,4 +48,4 @@ def test_a_work_that_cannot_be_read_and_says_nothing_of_its_owner_is_left_alone(
         texts = [text for *_, text in await recorded(plane, "SyncWorkFailed")]
         assert any("does not say whose it is: delete it by hand" in text for text in texts)
 
-    on_a_plane(scenario)
+    on_a_plane(scenario, expected="index 'of-binding' cannot read")

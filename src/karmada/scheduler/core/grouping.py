@@ -142,6 +142,8 @@ class _Search:
             if (weight, size) > self._rank:
                 self._rank, self.best = (weight, size), tuple(path)
             return
+        if len(path) >= self._most:
+            return
         for index in range(begin, len(self._ordered)):
             self._budget -= 1
             if self._budget < 0 or not self._can_win(index, size, weight):
