@@ -231,6 +231,11 @@ async def test_numbers_come_first_where_the_newest_condition_of_each_sort_counts
     assert [condition[field] for condition in status["conditions"]] == [3, 7, "a", "b"]
 
 
+async def test_an_empty_list_is_an_empty_service() -> None:
+    status = await aggregated("ray.io/v1/RayService", {"serviceStatus": "Running", "activeServiceStatus": []}, None)
+    assert not any(status["activeServiceStatus"].values())
+
+
 async def test_an_empty_name_of_a_group_of_workers_is_left_out() -> None:
     spec = {"rayClusterSpec": {"workerGroupSpecs": [{"groupName": {}, "replicas": 1}]}}
     resource = {"apiVersion": "ray.io/v1", "kind": "RayJob", "spec": spec}

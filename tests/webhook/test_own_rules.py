@@ -166,7 +166,9 @@ def test_a_time_zone_that_is_none_is_refused(zone: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "schedule", ["*/5 * * * * *", "0 0 L * *", "0 0 30 2 *"], ids=["seconds", "last day", "30 February"]
+    "schedule",
+    ["*/5 * * * * *", "0 0 L * *", "0 0 30 2 *", "@5minutes", "@DAILY"],
+    ids=["seconds", "last day", "30 February", "a word of Karmada's", "capitals"],
 )
 def test_a_schedule_that_the_controller_cannot_follow_is_let_in_with_a_warning(schedule: str) -> None:
     rule = {"name": "r", "schedule": schedule, "targetReplicas": 1}

@@ -54,10 +54,17 @@ def _schedule_errors(review: Review, rule: CronFederatedHPARule, path: str) -> l
     return errors
 
 
+_MINUTES = ("5", "10", "15", "30")
+_PERIODS = ("hourly", "daily", "weekly", "monthly", "yearly", "annually")
+_WORDS = frozenset(("@always", *(f"@{number}minutes" for number in _MINUTES), *(f"@{period}" for period in _PERIODS)))
+
+
 def _is_known_elsewhere(schedule: str) -> bool:
-    """Whether Karmada lets a schedule in that its controller cannot read either: a leading field of seconds, or `L` for
-    the last day. Such objects exist, so they are let in here as well, with a warning."""
+    """Whether Karmada lets a schedule in that its controller cannot read either: a leading field of seconds, `L` for
+    the last day, or a word of its own. Such objects exist, so they are let in here as well, with a warning."""
     fields = schedule.split()
+    if schedule.strip().lower() in _WORDS:
+        return True
     if len(fields) == 6:
         fields = fields[1:]
     try:

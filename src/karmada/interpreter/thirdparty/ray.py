@@ -155,7 +155,7 @@ def _applications(reports: Reports, field: str) -> Any:
         for name, application in fields(get(service, "applicationStatuses")).items():
             states.setdefault(name, []).append(application)
     found = {name: worst(_APPLICATION_RANKS, all_, lambda one: get(one, "status")) for name, all_ in states.items()}
-    return {**services[0], "applicationStatuses": found}
+    return {**(services[0] or {}), "applicationStatuses": found}
 
 
 def _service_status(reports: Reports, field: str) -> Any:
