@@ -46,13 +46,15 @@ def _scalar(value: Any) -> list[str] | None:
         removed = [shown(key) for key in islice(value, MAX_UNKNOWN)]
         value.clear()
         return removed
-    if value.__class__ is not list:
-        return None
-    found: list[str] | None = None
-    for index, item in enumerate(value):
-        if (inside := _scalar(item)) is not None:
-            found = below(f"[{index}]", inside, found)
-    return found
+    return _each(value, _scalar) if value.__class__ is list else None
+
+
+def _each(items: list[Any], prune: Prune) -> list[str] | None:
+    removed: list[str] | None = None
+    for index, item in enumerate(items):
+        if (found := prune(item)) is not None:
+            removed = below(f"[{index}]", found, removed)
+    return removed
 
 
 def _embedded(schema: Schema) -> Prune:
@@ -135,13 +137,7 @@ def _list(child: Schema) -> Prune:
         if value.__class__ is not list:
             return _scalar(value)
         prune = pruner(child)
-        if prune is _nothing:
-            return None
-        removed: list[str] | None = None
-        for index, item in enumerate(value):
-            if (found := prune(item)) is not None:
-                removed = below(f"[{index}]", found, removed)
-        return removed
+        return None if prune is _nothing else _each(value, prune)
 
     return run
 

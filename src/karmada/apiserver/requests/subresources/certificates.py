@@ -23,7 +23,7 @@ async def approval(context: Context, call: Call) -> Answer:
         if item is None:
             raise not_found(*KIND, call.name)
         return await reading.one(call, item.body)
-    asked = wanted(context, call)
+    asked = await wanted(context, call)
 
     def build(current: JSONObject) -> JSONObject:
         new = asked.object(current)

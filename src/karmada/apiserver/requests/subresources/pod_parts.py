@@ -40,7 +40,7 @@ async def _part(context: Context, call: Call, take: Take) -> Answer:
         if item is None:
             raise not_found("", "pods", call.name)
         return await reading.one(call, item.body, revision=item.revision)
-    asked = wanted(context, call)
+    asked = await wanted(context, call)
 
     def build(current: JSONObject) -> JSONObject:
         new = asked.object(current)

@@ -7,7 +7,7 @@ import orjson
 
 from karmada.apiserver.failures import internal, invalid, not_found
 from karmada.apiserver.managedfields import scale_config
-from karmada.apiserver.requests import bodies, metadata, patch, reading
+from karmada.apiserver.requests import bodies, metadata, offload, patch, reading
 from karmada.apiserver.requests.apply import applied
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
@@ -60,7 +60,7 @@ def _change(
 
 async def _apply(context: Context, call: Call) -> Answer:
     options = write_options(dict(call.params), "PatchOptions", apply=True)
-    wanted = _body(call)
+    wanted = await offload.run(offload.size_of(call), _body, call)
     if wanted.get("apiVersion") != API_VERSION:
         raise bad_request(f"invalid object type: {wanted.get('apiVersion') or '/'}, Kind=Scale")
     _check_names(call, wanted)

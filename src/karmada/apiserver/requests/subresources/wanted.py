@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from karmada.apiserver.requests import apply, decoding, metadata, patch
+from karmada.apiserver.requests import apply, decoding, metadata, offload, patch
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.resources import JSONObject
@@ -18,8 +18,12 @@ class Wanted(NamedTuple):
     managed: bool = False
 
 
-def wanted(context: Context, call: Call) -> Wanted:
-    """Read the body of a PUT or a PATCH."""
+async def wanted(context: Context, call: Call) -> Wanted:
+    """Read the body of a PUT or a PATCH; the loop goes on meanwhile if it is large."""
+    return await offload.run(offload.size_of(call), _read, context, call)
+
+
+def _read(context: Context, call: Call) -> Wanted:
     if call.verb == "update":
         options = write_options(dict(call.params), "UpdateOptions")
         body = decoding.decode(context, call, options.field_validation)
