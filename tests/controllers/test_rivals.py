@@ -8,11 +8,12 @@ from tests.controllers.test_detector import start
 
 from karmada.api.feature_gates import DEFAULTS
 from karmada.api.policy.v1alpha1 import PropagationPolicy
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.detector.bindings import BindingWriter
 from karmada.controllers.detector.policy_index import TemplateKey
 from karmada.machinery.client import type_of
 from karmada.machinery.committer import Unchanged
-from karmada.policies.claims import Claim
+from karmada.policies.claims import Claim, holder_of, read_claim
 
 POLICIES = type_of(PropagationPolicy)
 
@@ -69,5 +70,27 @@ def test_a_rival_that_saw_an_older_claim_leaves_the_template_to_a_stronger_one()
         assert isinstance(await BindingWriter(plane.context).claim(key, seen, weaker, may), Unchanged)
         left = await templates.get("settings", "default")
         assert left["metadata"]["annotations"] == {"holder": "stronger"}
+
+    on_a_plane(scenario)
+
+
+def test_a_template_that_was_taken_over_is_not_taken_back_by_who_still_sees_the_older_claim():
+    async def scenario(plane):
+        gates = DEFAULTS.with_overrides({"PropagationPolicyPreemption": True})
+        plane.context = dataclasses.replace(plane.context, gates=gates)
+        start(plane)
+        await plane.client.resource(POLICIES).create(policy("rival", 1))
+        await plane.client.resource(POLICIES).create(policy("held", 9))
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "settings", "namespace": "default"}})
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset({CONFIG_MAPS})
+        await plane.client.resource(POLICIES).patch("held", {"spec": {"priority": 0}}, "default")
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        template = await plane.client.resource(CONFIG_MAPS).get("settings", "default")
+        binding = await plane.client.of(ResourceBinding).get("settings-configmap", "default")
+        for holder in (holder_of(template), read_claim(binding.metadata.labels, binding.metadata.annotations)):
+            assert holder == Claim("default", "rival", "id-of-rival")
 
     on_a_plane(scenario)

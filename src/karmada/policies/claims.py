@@ -65,6 +65,12 @@ def read_claim(labels_: Mapping[str, str], annotations_: Mapping[str, str]) -> C
     return None
 
 
+def holder_of(tree: JSONObject) -> Claim | None:
+    """The complete claim that a template carries."""
+    metadata = tree["metadata"]
+    return read_claim(metadata.get("labels") or {}, metadata.get("annotations") or {})
+
+
 def holds(labels_: Mapping[str, str], claim: Claim) -> bool:
     """Whether an object's labels are those of a claim, be it complete or not."""
     return all(labels_.get(key) == value for key, value in claim_metadata(claim).labels.items())

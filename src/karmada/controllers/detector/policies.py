@@ -27,7 +27,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.binding import objection
-from karmada.policies.claims import Claim, claim_of, read_claim
+from karmada.policies.claims import Claim, claim_of, holder_of
 from karmada.policies.election import Policy, explicit_priority
 from karmada.policies.matching import Match, closest, fit, subject_of
 from karmada.policies.preemption import may_preempt
@@ -184,7 +184,7 @@ class PolicyReconciler:
             template = informer.get(selector.name, namespace) if informer else None
             if template is None or closest((selector,), subject_of(template)) is Match.NONE:
                 continue
-            holder = _holder(template)
+            holder = holder_of(template)
             if holder is None or not may_preempt(policy, holder, self._find):
                 continue
             key = TemplateKey(served.type, selector.api_version, selector.kind, namespace, selector.name)
@@ -195,7 +195,7 @@ class PolicyReconciler:
         about, taker = ObjectReference.to(template), spelled(claim).capitalize()
 
         def may(current: JSONObject) -> bool:
-            return may_preempt(policy, _holder(current), self._find)
+            return may_preempt(policy, holder_of(current), self._find)
 
         try:
             if isinstance(await self._writer.claim(key, template, claim, may), Unchanged):
@@ -262,11 +262,6 @@ def spelled(claim: Claim) -> str:
     if claim.is_cluster_wide:
         return f"cluster propagation policy({claim.name})"
     return f"propagation policy({claim.namespace}/{claim.name})"
-
-
-def _holder(template: JSONObject) -> Claim | None:
-    metadata = template["metadata"]
-    return read_claim(metadata.get("labels") or {}, metadata.get("annotations") or {})
 
 
 def _claimed_items(informer: Informer[JSONObject], claim: Claim) -> list[Item[JSONObject]]:

@@ -24,7 +24,7 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Key
 from karmada.machinery.transport import JSONObject
 from karmada.policies.binding import BindingRefused
-from karmada.policies.claims import Claim, claim_of, read_claim
+from karmada.policies.claims import Claim, claim_of, holder_of
 from karmada.policies.election import Policy, elect
 from karmada.policies.matching import Match, fit, subject_of
 
@@ -71,11 +71,9 @@ class TemplateReconciler:
         if template is None:
             self._waiting.discard(key)
             return DONE
-        metadata = template["metadata"]
-        marks = metadata.get("labels") or {}
-        if marks.get(labels.CLAIMED_BY):
+        if (template["metadata"].get("labels") or {}).get(labels.CLAIMED_BY):
             return DONE
-        claim = read_claim(marks, metadata.get("annotations") or {})
+        claim = holder_of(template)
         if claim is not None:
             return await self._under_claim(key, template, claim, cause)
         policy = self._elected(template)
@@ -147,6 +145,10 @@ class TemplateReconciler:
                 outcome, again = await self._claim(key, template, claim_of(policy))
                 if isinstance(outcome, Absent):
                     return DONE
+                if holder_of(outcome.value) != claim_of(policy):
+                    # Another policy took it over since the cache saw it, and that change is on its way here.
+                    self._fresh.released(key)
+                    return RequeueAfter(0.0) if again else DONE
                 if self._still_chooses(policy, template) and (not is_lazy(policy) or cause is Cause.USER):
                     await self._writer.write(outcome.value, policy)
                 if not self._still_chooses(policy, template):
@@ -166,9 +168,13 @@ class TemplateReconciler:
     async def _claim(
         self, key: TemplateKey, template: JSONObject, claim: Claim
     ) -> tuple[Unchanged[JSONObject] | Written[JSONObject] | Absent, bool]:
-        """Claim a template for its policy; whether it must be looked at once more."""
+        """Claim a template for its policy, unless another holds it by now; whether it must be looked at once more."""
+
+        def is_free(current: JSONObject) -> bool:
+            return holder_of(current) in (None, claim)
+
         with self._fresh.claiming(key, claim.permanent_id):
-            outcome = await self._writer.claim(key, template, claim)
+            outcome = await self._writer.claim(key, template, claim, is_free)
             version = outcome.value["metadata"]["resourceVersion"] if isinstance(outcome, Written) else ""
             return outcome, self._fresh.claimed(key, version)
 
