@@ -32,9 +32,11 @@ V = TypeVar("V")
 CROWD = 50
 """With more events the process is busy with real work: one by one they are written at a pace, batches are gathered."""
 PACE = 0.01
-"""Seconds from one to the next after the work is done."""
+"""Seconds from one to the next after the work is done, and at least while more come."""
 RETREAT = 0.1
-"""The same while more come: a server that is short of time has better things to do."""
+"""The most of them while more come: a server that is short of time has better things to do."""
+IDLE = 4
+"""How many times longer than a write took nobody writes while more come: a server that has time answers sooner."""
 QUIET = 1.0
 """Seconds without an event after which the work is done."""
 SIMILAR = 10
@@ -183,11 +185,11 @@ class Pace:
         self._streak = self._streak + 1 if now - self._last < QUIET else 1
         self._last = now
 
-    async def turn(self) -> None:
-        """Wait until one more batch may be written."""
+    async def turn(self, took: float) -> None:
+        """Wait until one more batch may be written, after one that took so many seconds."""
         if self.waiting > CROWD:
             async with self._turn:
-                await self._clock.sleep(RETREAT if self._goes_on else PACE)
+                await self._clock.sleep(min(max(PACE, IDLE * took), RETREAT) if self._goes_on else PACE)
 
     async def calm(self) -> None:
         """Wait while a crowd of events comes without a pause, at most for `PATIENCE`, or until `ROOM` is taken."""
@@ -276,8 +278,9 @@ class EventRecorder:
             if not self._waiting:
                 self._crowds.clear()
             self._pace.waiting -= len(batch)
+            started = self._clock.monotonic()
             await self._write([granted for happening in batch if (granted := self._granted(happening)).times])
-            await self._pace.turn()
+            await self._pace.turn(self._clock.monotonic() - started)
 
     def _granted(self, happening: _Happening) -> _Happening:
         """An event as often as its object may have one by now; the rest is dropped."""
