@@ -67,7 +67,9 @@ def _carries_misshapen(case: Case) -> bool:
     """A Work whose manifest is not of its kind, which the reference notices only in Jobs."""
     if case.input["handler"] != "mutate/work" or not any(_fails(one, 500) for one in case.alternatives):
         return False
-    return any(is_misshapen(manifest) for manifest in _manifests(case.input.get("object")))
+    return any(
+        is_misshapen(manifest) or _is_job_with_null(manifest) for manifest in _manifests(case.input.get("object"))
+    )
 
 
 def _has_adjacent_tokens(case: Case) -> bool:
@@ -98,7 +100,11 @@ def _prunes_misshapen(case: Case) -> bool:
         return False
     if not any("error" in one for one in case.alternatives):
         return False
-    return is_misshapen(case.input["object"]) or "null" in json.dumps(case.input["object"].get("spec"))
+    return is_misshapen(case.input["object"]) or _is_job_with_null(case.input["object"])
+
+
+def _is_job_with_null(manifest: Any) -> bool:
+    return isinstance(manifest, dict) and manifest.get("kind") == "Job" and "null" in json.dumps(manifest.get("spec"))
 
 
 def _script(case: Case) -> str:
