@@ -13,7 +13,9 @@ from karmada.controllers.detector.bindings import BindingWriter
 from karmada.controllers.detector.policy_index import TemplateKey
 from karmada.machinery.client import type_of
 from karmada.machinery.committer import Unchanged
-from karmada.policies.claims import Claim, holder_of, read_claim
+from karmada.machinery.errors import Unavailable
+from karmada.machinery.transport import Verb
+from karmada.policies.claims import Claim, claim_metadata, holder_of, read_claim
 
 POLICIES = type_of(PropagationPolicy)
 
@@ -92,5 +94,30 @@ def test_a_template_that_was_taken_over_is_not_taken_back_by_who_still_sees_the_
         binding = await plane.client.of(ResourceBinding).get("settings-configmap", "default")
         for holder in (holder_of(template), read_claim(binding.metadata.labels, binding.metadata.annotations)):
             assert holder == Claim("default", "rival", "id-of-rival")
+
+    on_a_plane(scenario)
+
+
+def test_nobody_takes_over_from_a_policy_that_is_gone_the_template_elects_another():
+    async def scenario(plane):
+        gates = DEFAULTS.with_overrides({"PropagationPolicyPreemption": True})
+        plane.context = dataclasses.replace(plane.context, gates=gates)
+        marks = claim_metadata(Claim("default", "gone", "id-of-gone"))
+        metadata = {"name": "settings", "namespace": "default", "labels": marks.labels}
+        metadata["annotations"] = marks.annotations
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": metadata})
+
+        async def before(request):
+            if request.verb is Verb.PATCH and request.resource == CONFIG_MAPS:
+                raise Unavailable("not now")
+
+        plane.transport.before = before
+        start(plane)
+        await plane.client.resource(POLICIES).create(policy("rival", 1))
+        await plane.clock.sleep(5)
+        plane.transport.before = None
+        await plane.clock.sleep(60)
+        template = await plane.client.resource(CONFIG_MAPS).get("settings", "default")
+        assert holder_of(template) == Claim("default", "rival", "id-of-rival")
 
     on_a_plane(scenario)

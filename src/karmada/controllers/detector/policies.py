@@ -185,7 +185,7 @@ class PolicyReconciler:
             if template is None or closest((selector,), subject_of(template)) is Match.NONE:
                 continue
             holder = holder_of(template)
-            if holder is None or not may_preempt(policy, holder, self._find):
+            if holder is None or not self._may_preempt(policy, holder):
                 continue
             key = TemplateKey(served.type, selector.api_version, selector.kind, namespace, selector.name)
             await self._take_over(key, template, policy, holder)
@@ -195,7 +195,7 @@ class PolicyReconciler:
         about, taker = ObjectReference.to(template), spelled(claim).capitalize()
 
         def may(current: JSONObject) -> bool:
-            return may_preempt(policy, holder_of(current), self._find)
+            return self._may_preempt(policy, holder_of(current))
 
         try:
             if isinstance(await self._writer.claim(key, template, claim, may), Unchanged):
@@ -208,6 +208,13 @@ class PolicyReconciler:
         self._context.metrics.preemptions[SUCCESS] += 1
         text = f"{taker} preempted {spelled(holder)} successfully"
         self._recorder.event(about, events.NORMAL, events.PREEMPT_POLICY.succeeded, text)
+
+    def _may_preempt(self, policy: Policy, holder: Claim | None) -> bool:
+        try:
+            return may_preempt(policy, holder, self._find)
+        except PolicyGone:
+            # Nobody takes over from a policy that is gone: its template is released, and elects another.
+            return False
 
     def _find(self, claim: Claim) -> Policy:
         policy = self._reconciler.holder(claim)

@@ -72,6 +72,15 @@ def _carries_misshapen(case: Case) -> bool:
     )
 
 
+def _has_nameless_component(case: Case) -> bool:
+    """A binding that is refused for the names of its components, where the reference books what it uses first."""
+    components = ((case.input.get("object") or {}).get("spec") or {}).get("components") or []
+    names = [component.get("name") or "" for component in components if isinstance(component, dict)]
+    books = (case.input.get("featureGates") or {}).get("FederatedQuotaEnforcement")
+    refused = not any(one.get("allowed") for one in case.alternatives)
+    return bool(books) and refused and (len(set(names)) < len(names) or "" in names)
+
+
 def _has_adjacent_tokens(case: Case) -> bool:
     """A Work with a service account that lists two generated tokens in a row."""
     if case.input["handler"] != "mutate/work":
@@ -162,6 +171,7 @@ WEBHOOK = (
     Excuse("the reference quotes a password in a URL, here it is masked", _has_password),
     Excuse("a manifest without the shape of its kind is refused by the member, not here", _carries_misshapen),
     Excuse("of two generated tokens in a row the reference leaves the second", _has_adjacent_tokens),
+    Excuse("a binding that is refused for its components uses no quota", _has_nameless_component),
 )
 OVERRIDE = (Excuse("a resource without the shape of its kind is refused by the API server", _overrides_misshapen),)
 NATIVE = (Excuse("a Job without the shape of its kind is refused by the API server", _prunes_misshapen),)

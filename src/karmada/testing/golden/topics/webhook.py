@@ -12,6 +12,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import DecodeError
 from karmada.api.feature_gates import FeatureGates
 from karmada.api.kinds import KINDS
+from karmada.api.quantity import Quantity
 from karmada.testing.golden import known
 from karmada.testing.golden.bare import as_written_by_go
 from karmada.testing.golden.case import Topic
@@ -53,13 +54,18 @@ class _Stored:
         return {}
 
     def quotas(self) -> JSONObject:
-        """What is recorded as used in every quota."""
+        """What is recorded as used in every quota, as a typed client spells it that reads it."""
         found = {
-            f"{tree['metadata']['namespace']}/{tree['metadata']['name']}": (tree.get("status") or {}).get("overallUsed")
+            f"{tree['metadata']['namespace']}/{tree['metadata']['name']}": _respelled(tree)
             for tree in self.objects
             if tree.get("kind") == "FederatedResourceQuota"
         }
         return {"quotaOverallUsedAfter": found} if found else {}
+
+
+def _respelled(quota: JSONObject) -> dict[str, str] | None:
+    used = (quota.get("status") or {}).get("overallUsed")
+    return {name: str(Quantity.parse(amount)) for name, amount in used.items()} if used is not None else None
 
 
 def _admit(given: dict[str, Any]) -> dict[str, Any]:
