@@ -40,7 +40,7 @@ def _components(resource: JSONObject) -> tuple[Component, ...]:
     """One part per task; a gang starts once the least number of each task's pods can run, so that has to fit."""
     return tuple(
         pods.part(
-            get(task, "name") or f"task-{index}",
+            f"task-{index}" if get(task, "name") in (None, "") else get(task, "name"),
             pods.count(get(task, "minAvailable"), 1),
             pods.given(get(task, "template")),
         )

@@ -74,6 +74,8 @@ def _carries_misshapen(case: Case) -> bool:
 
 def _has_nameless_component(case: Case) -> bool:
     """A binding that is refused for the names of its components, where the reference books what it uses first."""
+    if case.input["handler"] != "validate/resourcebinding":
+        return False
     components = ((case.input.get("object") or {}).get("spec") or {}).get("components") or []
     names = [component.get("name") or "" for component in components if isinstance(component, dict)]
     books = (case.input.get("featureGates") or {}).get("FederatedQuotaEnforcement")
@@ -114,6 +116,23 @@ def _prunes_misshapen(case: Case) -> bool:
 
 def _is_job_with_null(manifest: Any) -> bool:
     return isinstance(manifest, dict) and manifest.get("kind") == "Job" and "null" in json.dumps(manifest.get("spec"))
+
+
+def _wraps_numbers(case: Case) -> bool:
+    """A pod with a number that 32 bits do not hold, of which the reference keeps those that they do."""
+    if case.operation != "native.Retain" or case.input["desired"].get("kind") != "Pod":
+        return False
+    answers = json.dumps(case.alternatives)
+    lost = (number for number in _numbers(case.input) if abs(number) >= 2**31 and str(number) not in answers)
+    return any(str((number + 2**31) % 2**32 - 2**31) in answers for number in lost)
+
+
+def _numbers(tree: Any) -> Iterator[int]:
+    if isinstance(tree, dict | list):
+        for value in tree.values() if isinstance(tree, dict) else tree:
+            yield from _numbers(value)
+    elif isinstance(tree, int):
+        yield tree
 
 
 def _script(case: Case) -> str:
@@ -174,7 +193,10 @@ WEBHOOK = (
     Excuse("a binding that is refused for its components uses no quota", _has_nameless_component),
 )
 OVERRIDE = (Excuse("a resource without the shape of its kind is refused by the API server", _overrides_misshapen),)
-NATIVE = (Excuse("a Job without the shape of its kind is refused by the API server", _prunes_misshapen),)
+NATIVE = (
+    Excuse("a Job without the shape of its kind is refused by the API server", _prunes_misshapen),
+    Excuse("a number that its field cannot hold is refused by the API server", _wraps_numbers),
+)
 LUA = (
     Excuse("a number of more than 14 digits that is joined to text is written by the engine", _joins_long_numbers),
     Excuse("what a table looks like as text, and its length, is nobody's business", _spells_tables),
