@@ -33,10 +33,11 @@ CROWD = 50
 """With more events the process is busy with real work: one by one they are written at a pace, batches are gathered."""
 PACE = 0.01
 """Seconds from one to the next after the work is done, and at least while more come."""
-RETREAT = 0.1
-"""The most of them while more come: a server that is short of time has better things to do."""
 IDLE = 4
-"""How many times longer than a write took nobody writes while more come: a server that has time answers sooner."""
+"""How many times longer than a write took nobody writes while more come: a server that is short of time takes longer,
+and has better things to do."""
+RETREAT = 0.1
+"""The most seconds of that for each event."""
 QUIET = 1.0
 """Seconds without an event after which the work is done."""
 SIMILAR = 10
@@ -47,8 +48,8 @@ REMEMBERED = 1024
 """Objects, kinds of events and events that a recorder remembers: a process has about ten recorders."""
 FORGOTTEN = 3600.0
 """Seconds after which an event that did not happen again is not counted on: API servers keep events for an hour."""
-WAITING = 10_000
-"""Events of a process that may wait, about a kilobyte each."""
+WAITING = 20_000
+"""Events of a process that may wait, about half a kilobyte each."""
 GATHERING = 0.1
 """Seconds in which what happens again is only counted. Writing can wait: people read events, nothing acts on them."""
 PATIENCE = 10.0
@@ -185,19 +186,24 @@ class Pace:
         self._streak = self._streak + 1 if now - self._last < QUIET else 1
         self._last = now
 
-    async def turn(self, took: float) -> None:
-        """Wait until one more batch may be written, after one that took so many seconds."""
+    async def turn(self, events: int, took: float) -> None:
+        """Wait until one more batch may be written, after one of some events that took so many seconds."""
         if self.waiting > CROWD:
             async with self._turn:
-                await self._clock.sleep(min(max(PACE, IDLE * took), RETREAT) if self._goes_on else PACE)
+                busy = self._goes_on and not self._is_crowded
+                await self._clock.sleep(max(PACE, min(IDLE * took, RETREAT * events)) if busy else PACE)
 
     async def calm(self) -> None:
         """Wait while a crowd of events comes without a pause, at most for `PATIENCE`, or until `ROOM` is taken."""
         until = self._clock.monotonic() + PATIENCE
-        while self._streak > CROWD and self._goes_on and self.waiting < WAITING * ROOM:
+        while self._streak > CROWD and self._goes_on and not self._is_crowded:
             if self._clock.monotonic() >= until:
                 return
             await self._clock.sleep(QUIET / 2)
+
+    @property
+    def _is_crowded(self) -> bool:
+        return self.waiting >= WAITING * ROOM
 
     @property
     def _goes_on(self) -> bool:
@@ -280,7 +286,7 @@ class EventRecorder:
             self._pace.waiting -= len(batch)
             started = self._clock.monotonic()
             await self._write([granted for happening in batch if (granted := self._granted(happening)).times])
-            await self._pace.turn(self._clock.monotonic() - started)
+            await self._pace.turn(len(batch), self._clock.monotonic() - started)
 
     def _granted(self, happening: _Happening) -> _Happening:
         """An event as often as its object may have one by now; the rest is dropped."""
