@@ -119,16 +119,18 @@ def _is_job_with_null(manifest: Any) -> bool:
 
 
 def _wraps_numbers(case: Case) -> bool:
-    """A pod with a number that 32 bits do not hold, of which the reference keeps those that they do."""
-    if case.operation != "native.Retain" or case.input["desired"].get("kind") != "Pod":
+    """A number that 32 bits do not hold, in a part that is only passed on; the reference keeps those that they do."""
+    given = case.input.get("desired") if case.operation == "native.Retain" else case.input.get("object")
+    if case.operation not in ("native.Retain", "native.AggregateStatus") or not isinstance(given, dict):
         return False
-    answers = json.dumps(case.alternatives)
-    lost = (number for number in _numbers(case.input) if abs(number) >= 2**31 and str(number) not in answers)
-    return any(str((number + 2**31) % 2**32 - 2**31) in answers for number in lost)
+    part = given.get("spec") if case.operation == "native.AggregateStatus" else given.get("status")
+    answers = set(_numbers(case.alternatives))
+    lost = (number for number in _numbers(part) if not -(2**31) <= number < 2**31 and number not in answers)
+    return any((number + 2**31) % 2**32 - 2**31 in answers for number in lost)
 
 
 def _numbers(tree: Any) -> Iterator[int]:
-    if isinstance(tree, dict | list):
+    if isinstance(tree, dict | list | tuple):
         for value in tree.values() if isinstance(tree, dict) else tree:
             yield from _numbers(value)
     elif isinstance(tree, int):
