@@ -1,10 +1,13 @@
 """Deletion: finalizers, preconditions, grace, propagation, collections."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.apiserver.requests.conftest import Api, configmap
 
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.failures import forbidden
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery import errors
@@ -88,6 +91,42 @@ async def test_a_collection_is_deleted_by_selector(api):
     deleted = await api.send("deletecollection", "configmaps", labelSelector="odd=1")
     assert [item["metadata"]["name"] for item in deleted["items"]] == ["c1", "c3"]
     assert [item["metadata"]["name"] for item in (await api.list("configmaps"))["items"]] == ["c0", "c2"]
+
+
+class Guarding:
+    """An admission plugin that is slower the earlier it is asked, and lets nobody delete what is kept."""
+
+    operations = (Operation.DELETE,)
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        return request.type.plural == "configmaps"
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        pass
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        assert request.old is not None
+        name = request.old["metadata"]["name"]
+        for _ in range(10 - len(self.asked)):
+            await asyncio.sleep(0)
+        self.asked.append(name)
+        if "kept" in name:
+            raise forbidden("", "configmaps", name, "it is kept")
+
+
+async def test_admission_sees_a_collection_in_order_and_what_follows_a_refused_one_stays():
+    guard = Guarding()
+    async with ApiServer(ApiServerOptions(storage=MemoryStorage(), admission=[guard])) as server:
+        api = Api(server)
+        for name in ("a", "b", "c-kept", "d"):
+            await api.create("configmaps", configmap(name))
+        with pytest.raises(errors.Forbidden, match="it is kept"):
+            await api.send("deletecollection", "configmaps")
+        assert guard.asked == ["a", "b", "c-kept"]
+        assert [item["metadata"]["name"] for item in (await api.list("configmaps"))["items"]] == ["c-kept", "d"]
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])

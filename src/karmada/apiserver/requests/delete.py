@@ -6,6 +6,7 @@ given their grace period first: they are marked, and go when someone deletes the
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import orjson
@@ -59,6 +60,13 @@ _TOGETHER = 50
 """Members of a collection deleted at the same time: durable stores commit them together."""
 
 
+class _Admitted(NamedTuple):
+    """The object that a deletion is about, as it was when admission saw it or later."""
+
+    item: Item
+    tree: JSONObject
+
+
 class Deleted(NamedTuple):
     """How a deletion went: the object afterwards, and whether it is gone."""
 
@@ -101,8 +109,7 @@ async def delete_collection(context: Context, call: Call) -> Answer:
     served = call.served
     items = await reading.objects(served, page.items)
     for start in range(0, len(page.items), _TOGETHER):
-        some = page.items[start : start + _TOGETHER]
-        await asyncio.gather(*(_delete_member(context, call, options, item) for item in some))
+        await _delete_members(context, call, options, page.items[start : start + _TOGETHER])
     if not served.type.custom:
         for obj in items:
             obj.pop("apiVersion", None)
@@ -116,23 +123,34 @@ async def delete_collection(context: Context, call: Call) -> Answer:
     return Answer(200, orjson.dumps(body))
 
 
-async def _delete_member(context: Context, call: Call, options: DeleteOptions, item: Item) -> None:
-    """Delete one object of a collection, unless somebody else was faster."""
-    single = Call(
-        "delete",
-        call.served,
-        call.user,
-        item.namespace,
-        item.name,
-        params=call.params,
-        agent=call.agent,
-        warnings=call.warnings,
-    )
-    try:
-        await delete_object(context, single, options, collection=True)
-    except Failure as failure:
-        if failure.code != 404:
-            raise
+async def _delete_members(context: Context, call: Call, options: DeleteOptions, items: Sequence[Item]) -> None:
+    """Delete some of a collection: admission sees one after the other, and those after a refused one stay."""
+    admitted: list[tuple[Call, _Admitted]] = []
+    refusal: Failure | None = None
+    for item in items:
+        single = Call(
+            "delete",
+            call.served,
+            call.user,
+            item.namespace,
+            item.name,
+            params=call.params,
+            agent=call.agent,
+            warnings=call.warnings,
+        )
+        try:
+            admitted.append((single, await _admitted(context, single, options, collection=True)))
+        except Failure as failure:
+            if failure.code == 404:
+                continue
+            refusal = failure
+            break
+    deletions = (_delete_admitted(context, single, options, found) for single, found in admitted)
+    for outcome in await asyncio.gather(*deletions, return_exceptions=True):
+        if isinstance(outcome, BaseException) and not (isinstance(outcome, Failure) and outcome.code == 404):
+            raise outcome
+    if refusal is not None:
+        raise refusal
 
 
 def _options_body(call: Call) -> JSONObject | None:
@@ -149,24 +167,32 @@ def _options_body(call: Call) -> JSONObject | None:
     return body
 
 
-async def delete_object(context: Context, call: Call, options: DeleteOptions, collection: bool = False) -> Deleted:
-    """Delete or mark one object, whatever comes in between; as part of a collection admission sees no name."""
-    type_ = call.served.type
-    admitted = False
+async def delete_object(context: Context, call: Call, options: DeleteOptions) -> Deleted:
+    """Delete or mark one object, whatever comes in between."""
+    return await _delete_admitted(context, call, options, await _admitted(context, call, options))
+
+
+async def _admitted(context: Context, call: Call, options: DeleteOptions, collection: bool = False) -> _Admitted:
+    found = await _present(context, call)
+    await _admit(context, call, found.tree, options, collection)
+    return found
+
+
+async def _delete_admitted(context: Context, call: Call, options: DeleteOptions, admitted: _Admitted) -> Deleted:
     for _ in range(_TRIES):
-        item = context.store.get(call.served.key, call.namespace, call.name)
-        if item is None:
-            raise not_found(type_.group, type_.plural, call.name)
-        obj = await reading.decoded(call.served, item.body)
-        if not admitted:
-            await _admit(context, call, obj, options, collection)
-            admitted = True
-        _check_preconditions(call, options, item)
+        _check_preconditions(call, options, admitted.item)
         try:
-            return await _delete(context, call, options, item, obj)
+            return await _delete(context, call, options, admitted.item, admitted.tree)
         except Mismatch:
-            continue
-    raise Failure(409, "Conflict", f"{type_.plural} {call.name} keeps changing; try again")
+            admitted = await _present(context, call)
+    raise Failure(409, "Conflict", f"{call.served.type.plural} {call.name} keeps changing; try again")
+
+
+async def _present(context: Context, call: Call) -> _Admitted:
+    item = context.store.get(call.served.key, call.namespace, call.name)
+    if item is None:
+        raise not_found(call.served.type.group, call.served.type.plural, call.name)
+    return _Admitted(item, await reading.decoded(call.served, item.body))
 
 
 async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteOptions, collection: bool) -> None:

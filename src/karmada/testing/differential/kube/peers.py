@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from karmada.api import yaml
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery.http.kubeconfig import load
@@ -22,7 +23,7 @@ STOCK_FLAGS = ("--disable-admission-plugins=ServiceAccount", "--allow-privileged
 
 
 class Answer(NamedTuple):
-    """What a server answered: the body is JSON where it can be read as such, else text."""
+    """What a server answered: the body is a tree where it can be read as JSON or YAML, else text."""
 
     code: int
     body: Any
@@ -59,8 +60,11 @@ class Peer:
                 if attempt:
                     return Answer(0, "the server broke the connection")
         try:
-            read = _events(content) if "watch" in path and response.status == 200 else orjson.loads(content)
-        except orjson.JSONDecodeError:
+            if "yaml" in response.headers.get_content_type():
+                read = yaml.load(content)
+            else:
+                read = _events(content) if "watch" in path and response.status == 200 else orjson.loads(content)
+        except (orjson.JSONDecodeError, yaml.YAMLError):
             read = content.decode(errors="replace")
         return Answer(response.status, read, tuple(response.headers.get_all("Warning") or ()))
 
