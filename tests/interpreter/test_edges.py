@@ -52,6 +52,7 @@ def test_counters_have_32_bits(number: int, kept: int) -> None:
         (2, {"observedGeneration": 3, "updatedReplicas": 1, "availableReplicas": 1}, False),
         (2, {"observedGeneration": 2, "updatedReplicas": 2, "availableReplicas": 2}, False),
         (None, {"observedGeneration": 3}, True),
+        (None, {"observedGeneration": 3, "updatedReplicas": -1, "availableReplicas": -1}, True),
         (0, {"observedGeneration": 3}, True),
     ],
 )

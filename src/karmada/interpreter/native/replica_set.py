@@ -9,7 +9,6 @@ from karmada.interpreter.native import workload
 from karmada.interpreter.native.counters import (
     Observed,
     generations,
-    int32,
     nonzero,
     observed_generation,
     total,
@@ -64,4 +63,4 @@ def aggregate(template: JSONObject, items: Sequence[AggregatedStatusItem]) -> JS
 def is_healthy(observed: JSONObject) -> bool:
     found = view(observed, workload.Replicas)
     is_current = found.status.observed_generation == found.metadata.generation
-    return is_current and int32(found.status.available_replicas) >= int32(found.spec.replicas or 0)
+    return is_current and workload.reaches(found.status.available_replicas, found.spec.replicas)

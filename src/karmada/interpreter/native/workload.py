@@ -82,6 +82,11 @@ def is_updated(workload: Workload) -> bool:
     status = workload.status
     return (
         status.observed_generation == workload.metadata.generation
-        and int32(status.updated_replicas) >= int32(workload.spec.replicas or 0)
+        and reaches(status.updated_replicas, workload.spec.replicas)
         and int32(status.available_replicas) >= int32(status.updated_replicas)
     )
+
+
+def reaches(count: int, wanted: int | None) -> bool:
+    """Whether as many are counted as are wanted, if anybody says how many."""
+    return wanted is None or int32(count) >= int32(wanted)
