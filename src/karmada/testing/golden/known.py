@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from karmada.api.jsonpath import JSONPathError, parse
 from karmada.testing.golden.case import Case, Excuse
-from karmada.testing.golden.shapes import is_misshapen
+from karmada.testing.golden.shapes import is_misshapen, values_of
 
 _PRINTED = re.compile(r"map\[")
 """How Go prints a structure."""
@@ -105,6 +105,13 @@ def _overrides_misshapen(case: Case) -> bool:
     return any("failed to convert" in str(one.get("error")) for one in case.alternatives)
 
 
+def _prints_arguments(case: Case) -> bool:
+    """A container with an argument that is no text, of which the reference makes what Go prints."""
+    printed = re.search(r"%!s\(|map\[", json.dumps(case.alternatives)) is not None
+    lists = (value for name in ("args", "command") for value in values_of(case.input.get("object"), name))
+    return printed and any(not isinstance(entry, str) for items in lists if isinstance(items, list) for entry in items)
+
+
 def _prunes_misshapen(case: Case) -> bool:
     """A Job that is not of its kind, or has a null among its labels, which the reference notices when it prunes one."""
     if case.operation != "native.Prune" or case.input["object"].get("kind") != "Job":
@@ -194,7 +201,10 @@ WEBHOOK = (
     Excuse("of two generated tokens in a row the reference leaves the second", _has_adjacent_tokens),
     Excuse("a binding that is refused for its components uses no quota", _has_nameless_component),
 )
-OVERRIDE = (Excuse("a resource without the shape of its kind is refused by the API server", _overrides_misshapen),)
+OVERRIDE = (
+    Excuse("a resource without the shape of its kind is refused by the API server", _overrides_misshapen),
+    Excuse("an argument that is no text stays what it is", _prints_arguments),
+)
 NATIVE = (
     Excuse("a Job without the shape of its kind is refused by the API server", _prunes_misshapen),
     Excuse("a number that its field cannot hold is refused by the API server", _wraps_numbers),

@@ -1,6 +1,7 @@
 """Whether an object has the shape of its built-in kind: no API server stores one that has not."""
 
 import copy
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -30,3 +31,12 @@ def _schemas() -> dict[tuple[str | None, str | None], Schema]:
         (f"{type_.group}/{type_.version}" if type_.group else type_.version, type_.kind): type_.schema
         for type_ in builtin_types()
     }
+
+
+def values_of(tree: Any, field: str) -> Iterator[Any]:
+    """All values of fields of a name, wherever they are in a tree."""
+    if isinstance(tree, dict | list):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            if key == field:
+                yield value
+            yield from values_of(value, field)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from karmada.interpreter.model import InterpretError
 from karmada.interpreter.thirdparty.pods import dependencies, requirements
 from karmada.testing.golden.case import Case, Excuse
+from karmada.testing.golden.shapes import values_of
 
 _SMALL_PODS = ("BroadcastJob", "CloneSet", "StatefulSet", "UnitedDeployment")
 _FLINK_MEMORY = re.compile(r"[0-9]+ ?[bkmgt]b?")
@@ -181,20 +182,12 @@ def _has_only_empty_terms(case: Case) -> bool:
     """Empty objects come out of scripts as empty lists, and the reference mends only one in a row."""
     if case.operation not in (f"thirdparty.{_R}", f"thirdparty.{_C}") or not _fails(case):
         return False
-    lists = (items for name in ("nodeSelectorTerms", "tolerations") for items in _named(case.input["object"], name))
+    lists = (items for name in ("nodeSelectorTerms", "tolerations") for items in values_of(case.input["object"], name))
     return any(isinstance(items, list) and len(items) > 1 and not any(map(_holds, items)) for items in lists)
 
 
 def _fails(case: Case) -> bool:
     return all("error" in one for one in case.alternatives)
-
-
-def _named(tree: Any, name: str) -> Iterator[Any]:
-    """All values of fields with a name, wherever they are."""
-    for key, value in tree.items() if isinstance(tree, dict) else enumerate(_list(tree)):
-        if key == name:
-            yield value
-        yield from _named(value, name)
 
 
 def _holds(tree: Any) -> bool:
