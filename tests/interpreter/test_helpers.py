@@ -24,6 +24,11 @@ POD = {
 }
 
 
+def on_nodes(required: dict[str, Any]) -> dict[str, Any]:
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    return {"spec": {"nodeSelector": {"a": "b"}, "affinity": affinity}}
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "result"),
     [
@@ -43,6 +48,8 @@ POD = {
             [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "ns", "name": "c"}],
         ),
         ("accuratePodRequirements", [POD], {"resourceRequest": {"cpu": "1"}, "priorityClassName": "high"}),
+        ("accuratePodRequirements", [on_nodes({"unknown": 1})], {"nodeClaim": {"nodeSelector": {"a": "b"}}}),
+        ("accuratePodRequirements", [on_nodes({"nodeSelectorTerms": []})], {"nodeClaim": {"nodeSelector": {"a": "b"}}}),
     ],
 )
 def test_helpers_of_scripts_answer(name: str, arguments: list[Any], result: Any) -> None:

@@ -19,7 +19,14 @@ def pod_requirements(arguments: Sequence[Any], *, with_priority: bool) -> Any:
     if len(arguments) != 1:
         raise HelperError("getPodRequirements only accepts one argument")
     found = replica_requirements(_template(arguments[0], "accuratePodRequirements"), with_priority=with_priority)
-    return None if found is None else to_tree(found)
+    if found is None:
+        return None
+    tree = to_tree(found)
+    claim = tree.get("nodeClaim") or {}
+    if claim.get("hardNodeAffinity") == {"nodeSelectorTerms": []}:
+        # No terms are null on their way into a script, and what holds only nulls is nothing there.
+        del claim["hardNodeAffinity"]
+    return tree
 
 
 def dependencies(arguments: Sequence[Any]) -> Any:
