@@ -129,6 +129,42 @@ async def test_admission_sees_a_collection_in_order_and_what_follows_a_refused_o
         assert [item["metadata"]["name"] for item in (await api.list("configmaps"))["items"]] == ["c-kept", "d"]
 
 
+class Meanwhile:
+    """An admission plugin during which somebody protects what is to be deleted; that is refused from then on."""
+
+    operations = (Operation.DELETE,)
+
+    def __init__(self) -> None:
+        self.protect: Callable[[], Awaitable[object]] | None = None
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        return request.type.plural == "configmaps"
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        pass
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        assert request.old is not None
+        if "protected" in (request.old["metadata"].get("labels") or {}):
+            raise forbidden("", "configmaps", "a", "it is protected")
+        if self.protect is not None:
+            protect, self.protect = self.protect, None
+            await protect()
+
+
+@pytest.mark.parametrize("verb", ["delete", "deletecollection"])
+async def test_what_changes_while_admission_judges_it_is_judged_again(verb):
+    meanwhile = Meanwhile()
+    async with ApiServer(ApiServerOptions(storage=MemoryStorage(), admission=[meanwhile])) as server:
+        api = Api(server)
+        await api.create("configmaps", configmap("a"))
+        protected = {"metadata": {"labels": {"protected": "yes"}}}
+        meanwhile.protect = lambda: api.patch("configmaps", "a", protected)
+        with pytest.raises(errors.Forbidden, match="it is protected"):
+            await api.send(verb, "configmaps", "a" if verb == "delete" else "")
+        assert (await api.get("configmaps", "a"))["metadata"]["labels"] == {"protected": "yes"}
+
+
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
 async def test_built_in_namespaces_stay(api, name):
     with pytest.raises(errors.Forbidden, match="this namespace may not be deleted"):

@@ -61,7 +61,7 @@ _TOGETHER = 50
 
 
 class _Admitted(NamedTuple):
-    """The object that a deletion is about, as it was when admission saw it or later."""
+    """An object whose deletion nobody refused, as it was then."""
 
     item: Item
     tree: JSONObject
@@ -145,7 +145,7 @@ async def _delete_members(context: Context, call: Call, options: DeleteOptions, 
                 continue
             refusal = failure
             break
-    deletions = (_delete_admitted(context, single, options, found) for single, found in admitted)
+    deletions = (_delete_admitted(context, single, options, found, collection=True) for single, found in admitted)
     for outcome in await asyncio.gather(*deletions, return_exceptions=True):
         if isinstance(outcome, BaseException) and not (isinstance(outcome, Failure) and outcome.code == 404):
             raise outcome
@@ -173,26 +173,26 @@ async def delete_object(context: Context, call: Call, options: DeleteOptions) ->
 
 
 async def _admitted(context: Context, call: Call, options: DeleteOptions, collection: bool = False) -> _Admitted:
-    found = await _present(context, call)
-    await _admit(context, call, found.tree, options, collection)
-    return found
+    """Have admission judge a deletion; as part of a collection it sees no name."""
+    item = context.store.get(call.served.key, call.namespace, call.name)
+    if item is None:
+        raise not_found(call.served.type.group, call.served.type.plural, call.name)
+    tree = await reading.decoded(call.served, item.body)
+    await _admit(context, call, tree, options, collection)
+    return _Admitted(item, tree)
 
 
-async def _delete_admitted(context: Context, call: Call, options: DeleteOptions, admitted: _Admitted) -> Deleted:
+async def _delete_admitted(
+    context: Context, call: Call, options: DeleteOptions, admitted: _Admitted, collection: bool = False
+) -> Deleted:
     for _ in range(_TRIES):
         _check_preconditions(call, options, admitted.item)
         try:
             return await _delete(context, call, options, admitted.item, admitted.tree)
         except Mismatch:
-            admitted = await _present(context, call)
+            # It may be protected by now.
+            admitted = await _admitted(context, call, options, collection)
     raise Failure(409, "Conflict", f"{call.served.type.plural} {call.name} keeps changing; try again")
-
-
-async def _present(context: Context, call: Call) -> _Admitted:
-    item = context.store.get(call.served.key, call.namespace, call.name)
-    if item is None:
-        raise not_found(call.served.type.group, call.served.type.plural, call.name)
-    return _Admitted(item, await reading.decoded(call.served, item.body))
 
 
 async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteOptions, collection: bool) -> None:
