@@ -98,7 +98,7 @@ def _template(tree: Any, function: str) -> Any:
     if lua_type(tree) != "table":
         raise HelperError(f"bad argument #1 to {function} (table expected, got {lua_type(tree)})")
     try:
-        return pod_template(tree or {}).spec
+        return pod_template(tree or {}, is_settled=True).spec
     except InterpretError as error:
         raise HelperError(str(error)) from error
 

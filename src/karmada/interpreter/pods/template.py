@@ -144,19 +144,20 @@ class PodSpec(View, frozen=True, kw_only=True):
     priority_class_name: str = ""
 
 
-def pod_template(tree: Any) -> "PodTemplate":
-    """A template out of a resource whose schema nobody has checked: empty parts have no shape there and vanish."""
-    settled = _settled(tree)
+def pod_template(tree: Any, *, is_settled: bool = False) -> "PodTemplate":
+    """A template out of a resource whose schema nobody has checked: empty parts have no shape there and vanish, unless
+    it `is_settled`: what is empty then has lost its empty parts."""
+    settled = _settled(tree, (None,) if is_settled else _EMPTY)
     fit(settled, "core.PodTemplateSpec", exact=True)
     return view(settled, PodTemplate)
 
 
-def _settled(tree: Any) -> Any:
+def _settled(tree: Any, vanishing: tuple[Any, ...]) -> Any:
     match tree:
         case dict():
-            return {key: _settled(part) for key, part in tree.items() if part not in _EMPTY}
+            return {key: _settled(part, vanishing) for key, part in tree.items() if part not in vanishing}
         case list():
-            return [_settled(part) for part in tree if part not in _EMPTY]
+            return [_settled(part, vanishing) for part in tree if part not in vanishing]
         case float() if tree.is_integer():
             return int(tree)
     return tree
