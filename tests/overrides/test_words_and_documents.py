@@ -70,6 +70,10 @@ def test_a_document_without_changes_becomes_empty() -> None:
     assert document('{"a":1}') == ""
 
 
+def test_there_is_nothing_to_change_in_no_json_at_all() -> None:
+    assert document("", json=[{"operator": "add", "subPath": "/a", "value": 1}]) == ""
+
+
 def test_a_field_that_is_no_text_is_refused_by_its_path() -> None:
     with pytest.raises(OverrideError, match=r"path\(/data/doc\) is not string"):
         document(7, json=CHANGE)

@@ -27,7 +27,7 @@ def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider
 def _changed(text: str, overrider: FieldOverrider) -> str:
     if overrider.yaml:
         return yaml.dump(_patched(_parsed(yaml.load, text), overrider.yaml))
-    if overrider.json:
+    if overrider.json and text:  # In no JSON at all there is nothing to change.
         return json_text.write(_patched(_parsed(json_text.parse, text), overrider.json))
     return ""
 
