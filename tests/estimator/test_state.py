@@ -4,11 +4,14 @@ from typing import Any
 
 import orjson
 
+from karmada.api.codec import decoder
 from karmada.api.feature_gates import FeatureGates
-from karmada.api.work.v1alpha2 import ObjectReference, ReplicaRequirements
+from karmada.api.native import Node
+from karmada.api.work.v1alpha2 import NodeClaim, ObjectReference, ReplicaRequirements
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.estimator.estimate import Answers
 from karmada.estimator.main import Waiting
+from karmada.estimator.nodes import Nodes
 from karmada.estimator.state import DEPLOYMENTS, NODES, PODS, QUOTAS, REPLICA_SETS, MemberState, trim_node, trim_pod
 from karmada.machinery.client import Client
 from karmada.machinery.clock import rfc3339
@@ -114,3 +117,36 @@ def test_only_what_is_read_is_kept() -> None:
     assert b"PodScheduled" in kept
     node = {"metadata": {"name": "n"}, "status": {"images": ["x" * 1000], "allocatable": {"cpu": "1"}}}
     assert len(trim_node(orjson.dumps(node))) < 150
+
+
+def test_of_a_pod_that_has_a_node_nobody_asks_whose_it_is() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "u", "controller": True}
+    pod = {
+        "metadata": {"name": "p", "namespace": "default", "labels": {"a": "b"}, "ownerReferences": [owner]},
+        "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Running", "conditions": [{"type": "PodScheduled", "status": "True"}]},
+    }
+    assert b"metadata" not in trim_pod(orjson.dumps(pod))
+    pod["status"] = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False"}]}
+    waiting = orjson.loads(trim_pod(orjson.dumps(pod)))["metadata"]
+    assert waiting["labels"] == {"a": "b"}
+    assert [one["uid"] for one in waiting["ownerReferences"]] == ["u"]
+
+
+def _labelled(name: str, **labels: str) -> bytes:
+    marks = {"kubernetes.io/hostname": name, **labels}
+    return orjson.dumps({"metadata": {"name": name, "labels": marks}, "status": {"allocatable": {"pods": "9"}}})
+
+
+def test_nodes_that_differ_in_their_name_only_share_their_bytes_and_keep_their_labels() -> None:
+    bodies = {name: trim_node(_labelled(name, worker="", zone="a")) for name in ("n1", "n2")}
+    assert bodies["n1"] is bodies["n2"]
+    nodes = Nodes()
+    for name, body in bodies.items():
+        nodes.put_node(decoder(Node).decode(body), name)
+    first, second = nodes.offers()
+    assert first.labels == {"kubernetes.io/hostname": "n1", "worker": "", "zone": "a"}
+    assert second.labels == {"kubernetes.io/hostname": "n2", "worker": "", "zone": "a"}
+    assert first.label_values is second.label_values
+    here = NodeClaim(node_selector={"kubernetes.io/hostname": "n2", "worker": ""})
+    assert list(nodes.admitting(here)) == ["n2"]

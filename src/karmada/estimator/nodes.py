@@ -19,6 +19,8 @@ from karmada.estimator.pods import Amounts, amounts, is_counted, pod_amounts
 V = TypeVar("V", bound=Hashable)
 SHARED = 4096
 """Different values that are shared, those seen last."""
+_OWN_NAME = "="
+"""Stands for the node's name in the value of a label, as hostnames do: no value can be this."""
 _UNSCHEDULABLE = NodeTaint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
@@ -44,8 +46,8 @@ class _Usage:
 
 
 class Offer(NamedTuple):
-    """A node as a place for replicas. Thousands of nodes have the same labels, amounts and mostly values: they share
-    them, and labels are put together when a claim asks for them."""
+    """A node as a place for replicas. Thousands of nodes have the same amounts and, but for their name, the same
+    labels: they share them, and labels are put together when a claim asks for them."""
 
     name: str
     label_names: Text
@@ -56,7 +58,8 @@ class Offer(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """The labels of the node."""
-        return dict(zip(self.label_names, self.label_values, strict=True))
+        own = (self.name if value == _OWN_NAME else value for value in self.label_values)
+        return dict(zip(self.label_names, own, strict=True))
 
 
 class Nodes:
@@ -77,8 +80,8 @@ class Nodes:
             offered = amounts(node.status.allocatable)
         except QuantityError:
             offered = {}
-        marks = node.metadata.labels
-        values = tuple(map(_shared, marks.values()))
+        marks = without_own_name(node.metadata.labels, name)
+        values = _shared(tuple(marks.values()))
         offer = Offer(name, _shared(tuple(marks)), values, _taints(node), _amounts(tuple(offered.items())))
         if self._offers.get(name) == offer:
             return  # a sign of life
@@ -157,6 +160,11 @@ class Nodes:
         """Everything a node has left."""
         left = {resource: self.free(name, resource) for resource in self._offers[name].allocatable}
         return {**left, "pods": self.free_pods(name)}
+
+
+def without_own_name(labels: Mapping[str, str], node: str) -> dict[str, str]:
+    """The labels of a node, with a sign in place of its name: those of nodes that are alike are equal."""
+    return {name: _OWN_NAME if value == node else value for name, value in labels.items()}
 
 
 def claim_key(claim: NodeClaim | None) -> bytes:

@@ -1,5 +1,5 @@
-"""What an estimator knows of its member, from trimmed caches: of thousands of pods only amounts, node, owner and the
-PodScheduled condition are kept.
+"""What an estimator knows of its member, from trimmed caches: of thousands of pods only amounts and node are kept, and
+of those that wait for a node their labels, owner and PodScheduled condition; nodes that are alike share their bytes.
 """
 
 from typing import Any, Protocol
@@ -7,16 +7,17 @@ from typing import Any, Protocol
 import msgspec
 
 from karmada.api.codec import decoder
-from karmada.api.meta import OwnerReference
+from karmada.api.meta import ObjectMeta, OwnerReference
 from karmada.api.native import Condition, Container, Node, NodeStatus, Pod, PodSpec, PodStatus, ResourceQuota, Resources
 from karmada.estimator.estimate import Member
+from karmada.estimator.nodes import without_own_name
 from karmada.estimator.workloads import Workload
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.factory import Projection
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import EVERYTHING, Scope
 from karmada.machinery.transport import GroupVersionResource
-from karmada.membership.resource_counts import Trimming
+from karmada.membership.resource_counts import Trimming, shared
 
 NODES = GroupVersionResource("", "v1", "nodes")
 PODS = GroupVersionResource("", "v1", "pods")
@@ -32,13 +33,7 @@ _encode = msgspec.json.Encoder().encode
 def trim_pod(body: bytes) -> bytes:
     """A pod with nothing but what estimating and counting read; its informer knows its name."""
     pod = decoder(Pod).decode(body)
-    meta, given = pod.metadata, pod.spec
-    owners = [
-        OwnerReference(api_version="", kind="", name="", uid=owner.uid, controller=True)
-        for owner in meta.owner_references
-        if owner.controller
-    ]
-    metadata = {name: value for name, value in (("labels", meta.labels), ("ownerReferences", owners)) if value}
+    given = pod.spec
     spec = PodSpec(
         node_name=given.node_name,
         containers=_trimmed(given.containers),
@@ -48,7 +43,19 @@ def trim_pod(body: bytes) -> bytes:
     )
     # Whoever has a node waits for none.
     waits = tuple(c for c in pod.status.conditions if c.type == "PodScheduled" and c.status != "True")
-    return _encode({"metadata": metadata, "spec": spec, "status": PodStatus(phase=pod.status.phase, conditions=waits)})
+    status = PodStatus(phase=pod.status.phase, conditions=waits)
+    trimmed = {"spec": spec, "status": status}
+    return _encode({"metadata": _trimmed_meta(pod.metadata), **trimmed} if waits else trimmed)
+
+
+def _trimmed_meta(meta: ObjectMeta) -> dict[str, object]:
+    """What says to which workload a pod belongs."""
+    owners = [
+        OwnerReference(api_version="", kind="", name="", uid=owner.uid, controller=True)
+        for owner in meta.owner_references
+        if owner.controller
+    ]
+    return {name: value for name, value in (("labels", meta.labels), ("ownerReferences", owners)) if value}
 
 
 def _trimmed(containers: tuple[Container, ...]) -> tuple[Container, ...]:
@@ -60,7 +67,8 @@ def trim_node(body: bytes) -> bytes:
     node = decoder(Node).decode(body)
     ready = tuple(Condition(type=c.type, status=c.status) for c in node.status.conditions if c.type == "Ready")
     status = NodeStatus(allocatable=node.status.allocatable, conditions=ready)
-    return _encode({"metadata": {"labels": node.metadata.labels}, "spec": node.spec, "status": status})
+    labels = without_own_name(node.metadata.labels, node.metadata.name)
+    return shared(_encode({"metadata": {"labels": labels}, "spec": node.spec, "status": status}))
 
 
 ESTIMATED = Trimming(trim_node, trim_pod)
