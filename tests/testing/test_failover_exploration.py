@@ -135,7 +135,7 @@ def without(gate):
 
 BUGS = [
     ("no KeepLastCopy", scenario(given(gates=without("KeepLastCopy"))), LAST_COPY, 13),
-    ("no AvoidEvictionLoops", scenario(scheduling=without("AvoidEvictionLoops")), NO_LOOP, 27),
+    ("no AvoidEvictionLoops", scenario(scheduling=without("AvoidEvictionLoops")), NO_LOOP, 37),
     ("no threshold", scenario(given(options=Options(*EVICTION))), STORM, 6),
     ("no task", scenario(partial(run_manager, wrap=ForgetsTheTask)), CAUSE, 0),
     ("no such reason", scenario(partial(run_manager, wrap=InventsAnEviction)), CAUSE, 1),

@@ -8,8 +8,8 @@ import os
 WANTED = os.environ.get("KARMADA_UPGRADE", "")
 collect_ignore = [] if WANTED else ["matrix"]
 COMMITS = {
+    "2b870ed": "2b870ede8a27fd4c963024c9a084766be726026d",
     "b3fbeb5": "b3fbeb51ac7af5ed1f13e0c27484576756816993",
-    "b9f4299": "b9f42994398d08ab3d17cbb49c29a51ce90ffce5",
 }
 """The last two landed versions, the newest first, and their ids in full; `data` has a directory of each."""
 MATRIX = list(COMMITS)[:1] if WANTED == "last" else list(COMMITS)
