@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import msgspec
 import orjson
 import pytest
 from tests.controllers.changes import change, item
@@ -9,6 +10,7 @@ from tests.controllers.changes import change, item
 from karmada.api.cluster.v1alpha1 import Cluster, ClusterStatus
 from karmada.api.meta import Condition, ObjectMeta
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, OverrideSpec, ResourceSelector
+from karmada.api.policy.v1alpha1.placement import Placement, ReplicaSchedulingStrategy
 from karmada.api.work.v1alpha1 import Work, WorkSpec
 from karmada.api.work.v1alpha2 import (
     BindingSnapshot,
@@ -218,8 +220,17 @@ def test_a_cluster_that_nobody_waits_for_wakes_nobody():
     assert found.cluster_changed(change(cluster("False"), cluster("True"))) == []
 
 
-def with_metadata(**metadata):
-    return ResourceBinding(metadata=ObjectMeta(namespace="default", name="web", **metadata), spec=WEB.spec)
+def with_metadata(spec=WEB.spec, **metadata):
+    return ResourceBinding(metadata=ObjectMeta(namespace="default", name="web", **metadata), spec=spec)
+
+
+def with_spec(**changes):
+    return with_metadata(msgspec.structs.replace(WEB.spec, **changes), generation=2)
+
+
+def placed(kind):
+    """A placement that gives clusters the same replicas, or a share."""
+    return Placement(replica_scheduling=ReplicaSchedulingStrategy(replica_scheduling_type=kind))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +238,12 @@ def with_metadata(**metadata):
     [
         pytest.param(None, with_metadata(generation=1), True, id="new"),
         pytest.param(with_metadata(generation=1), None, True, id="gone"),
-        pytest.param(with_metadata(generation=1), with_metadata(generation=2), True, id="spec"),
+        pytest.param(with_metadata(generation=1), with_spec(replicas=7), True, id="spec"),
+        pytest.param(with_metadata(generation=1), with_spec(placement=placed("Duplicated")), False, id="placement"),
+        pytest.param(with_metadata(generation=1), with_spec(placement=placed("Divided")), True, id="divided"),
+        pytest.param(
+            with_metadata(generation=1), with_spec(placement=placed("Duplicated"), replicas=7), True, id="both"
+        ),
         pytest.param(
             with_metadata(generation=1),
             with_metadata(generation=1, deletion_timestamp="2020-01-01T00:00:00Z"),
@@ -237,5 +253,5 @@ def with_metadata(**metadata):
         pytest.param(with_metadata(generation=1), with_metadata(generation=1, labels={"a": "b"}), False, id="labels"),
     ],
 )
-def test_a_binding_whose_status_changed_is_not_looked_at_again(old, new, expected):
+def test_a_binding_is_looked_at_again_when_it_changed_in_what_works_have(old, new, expected):
     assert spec_changed(change(old, new)) == ([BindingKey("default", "web")] if expected else [])

@@ -6,16 +6,19 @@ The binding controller notes what a binding could not have yet; the change that 
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from karmada.api import names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import DecodeError
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, ResourceSelector
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ObjectReference as Reference
+from karmada.api.work.v1alpha2 import ResourceBindingSpec
 from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of, owners_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.informers.cache import Change, Item, Key
-from karmada.works.build import keep_set
+from karmada.works.build import is_divided, keep_set
 from karmada.works.owner import made_for
 
 
@@ -105,12 +108,21 @@ def _is_readable(item: Item[Work]) -> bool:
 
 
 def spec_changed(change: Change[Any]) -> list[BindingKey]:
-    """A binding whose spec or metadata changed; its status is written by others all the time."""
+    """A binding that changed in something that its Works have: not in its status, which others write all the time, nor
+    in its placement, which is the scheduler's until clusters come of it."""
     if change.old is not None and change.new is not None:
-        before, after = change.old.value.metadata, change.new.value.metadata
-        if before.generation == after.generation and before.deletion_timestamp == after.deletion_timestamp:
+        before, after = change.old.value, change.new.value
+        if before.metadata.deletion_timestamp == after.metadata.deletion_timestamp and (
+            before.metadata.generation == after.metadata.generation or _is_for_the_scheduler(before.spec, after.spec)
+        ):
             return []
     return [BindingKey(*change.key)]
+
+
+def _is_for_the_scheduler(before: ResourceBindingSpec, after: ResourceBindingSpec) -> bool:
+    """Whether two specs differ in their placement only, and Works have nothing of the difference."""
+    same = msgspec.structs.replace(before, placement=after.placement) == after
+    return same and is_divided(before.placement) == is_divided(after.placement)
 
 
 def _may_choose(selector: ResourceSelector, resource: Reference) -> bool:

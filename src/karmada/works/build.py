@@ -77,13 +77,14 @@ def job_completions(
 ) -> dict[str, int]:
     """The share of a divided Job's completions per cluster; empty when they are not divided."""
     completions = (template.get("spec") or {}).get("completions")
-    if template.get("kind") != "Job" or spec.replicas <= 0 or not _divided(spec.placement) or not completions:
+    if template.get("kind") != "Job" or spec.replicas <= 0 or not is_divided(spec.placement) or not completions:
         return {}
     votes = [(target.name, target.replicas) for target in chosen]
     return {share.name: share.seats for share in divide(completions, votes, ascending=ties_ascend(spec.resource.uid))}
 
 
-def _divided(placement: Placement | None) -> bool:
+def is_divided(placement: Placement | None) -> bool:
+    """Whether clusters share the replicas: all that Works have of a placement, those of Jobs at that."""
     scheduling = placement.replica_scheduling if placement else None
     return scheduling is not None and scheduling.replica_scheduling_type == "Divided"
 
