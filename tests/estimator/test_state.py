@@ -150,3 +150,15 @@ def test_nodes_that_differ_in_their_name_only_share_their_bytes_and_keep_their_l
     assert first.label_values is second.label_values
     here = NodeClaim(node_selector={"kubernetes.io/hostname": "n2", "worker": ""})
     assert list(nodes.admitting(here)) == ["n2"]
+
+
+def test_what_a_member_made_large_is_not_kept_for_others() -> None:
+    body = _labelled("n1", long="x" * 10_000)
+    assert trim_node(body) is not trim_node(body)
+    nodes = Nodes()
+    for name in ("n1", "n2"):
+        nodes.put_node(decoder(Node).decode(_labelled(name, long="x" * 10_000)), name)
+    first, second = nodes.offers()
+    assert first.label_values == second.label_values
+    assert first.label_values is not second.label_values
+    assert first.label_names is second.label_names

@@ -4,9 +4,9 @@ Nothing is kept of a single pod: whoever says that one is gone or has changed kn
 seen before their node: what they take is kept and counts once the node is there.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,9 +16,10 @@ from karmada.api.work.v1alpha2 import NodeClaim
 from karmada.estimator.claims import admits
 from karmada.estimator.pods import Amounts, amounts, is_counted, pod_amounts
 
-V = TypeVar("V", bound=Hashable)
 SHARED = 4096
 """Different values that are shared, those seen last."""
+USUAL = 4096
+"""Characters that they have at most. What a member made larger is not shared: it would be kept when it is gone."""
 _OWN_NAME = "="
 """Stands for the node's name in the value of a label, as hostnames do: no value can be this."""
 _UNSCHEDULABLE = NodeTaint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -81,8 +82,7 @@ class Nodes:
         except QuantityError:
             offered = {}
         marks = without_own_name(node.metadata.labels, name)
-        values = _shared(tuple(marks.values()))
-        offer = Offer(name, _shared(tuple(marks)), values, _taints(node), _amounts(tuple(offered.items())))
+        offer = Offer(name, _same(tuple(marks)), _same(tuple(marks.values())), _taints(node), _same_amounts(offered))
         if self._offers.get(name) == offer:
             return  # a sign of life
         self._offers[name] = offer
@@ -172,10 +172,19 @@ def claim_key(claim: NodeClaim | None) -> bytes:
     return b"" if claim is None else msgspec.json.encode(claim)
 
 
+def _same(texts: Text) -> Text:
+    """The same object for all that are equal, of a usual size."""
+    return _shared(texts) if sum(map(len, texts)) <= USUAL else texts
+
+
 @lru_cache(SHARED)
-def _shared(value: V) -> V:
-    """The same object for all that are equal."""
-    return value
+def _shared(texts: Text) -> Text:
+    return texts
+
+
+def _same_amounts(offered: Amounts) -> Amounts:
+    """The same object for all that are equal, of a usual size."""
+    return _amounts(tuple(offered.items())) if sum(map(len, offered)) <= USUAL else offered
 
 
 @lru_cache(SHARED)

@@ -27,6 +27,8 @@ NODES = GroupVersionResource("", "v1", "nodes")
 PODS = GroupVersionResource("", "v1", "pods")
 KINDS_OF_NODES = 4096
 """Different nodes whose bytes are shared; each cluster has a few."""
+USUAL = 4096
+"""Bytes that a node has at most. What a member made larger is not shared: it would be kept when the member is gone."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,9 +39,13 @@ def trim_node(body: bytes) -> bytes:
     return shared(_small(_encode({"status": NodeStatus(allocatable=status.allocatable, conditions=ready)})))
 
 
-@lru_cache(KINDS_OF_NODES)
 def shared(body: bytes) -> bytes:
-    """The same bytes for all that are equal."""
+    """The same bytes for all that are equal, of a usual size."""
+    return _shared(body) if len(body) <= USUAL else body
+
+
+@lru_cache(KINDS_OF_NODES)
+def _shared(body: bytes) -> bytes:
     return body
 
 
