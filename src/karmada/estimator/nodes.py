@@ -4,9 +4,9 @@ Nothing is kept of a single pod: whoever says that one is gone or has changed kn
 seen before their node: what they take is kept and counts once the node is there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from karmada.api.work.v1alpha2 import NodeClaim
 from karmada.estimator.claims import admits
 from karmada.estimator.pods import Amounts, amounts, is_counted, pod_amounts
 
+V = TypeVar("V", bound=Hashable)
 SHARED = 4096
 """Different values that are shared, those seen last."""
 USUAL = 4096
@@ -174,12 +175,14 @@ def claim_key(claim: NodeClaim | None) -> bytes:
 
 def _same(texts: Text) -> Text:
     """The same object for all that are equal, of a usual size."""
-    return _shared(texts) if sum(map(len, texts)) <= USUAL else texts
+    # Their number counts, as a member may send any number of empty ones. They are shared one by one too, as nodes may
+    # have a label besides their name that is like no other's.
+    return _shared(tuple(map(_shared, texts))) if len(texts) + sum(map(len, texts)) <= USUAL else texts
 
 
 @lru_cache(SHARED)
-def _shared(texts: Text) -> Text:
-    return texts
+def _shared(value: V) -> V:
+    return value
 
 
 def _same_amounts(offered: Amounts) -> Amounts:
