@@ -60,6 +60,7 @@ async def federated():
             return True
 
         await federation.eventually(measured)
+        await until_all_are_asked(federation.hub)
         yield federation
 
 
@@ -214,6 +215,7 @@ async def with_custom_metrics(**members):
             await plane.client.resource(CLUSTERS).create({"metadata": {"name": name}, "spec": {"syncMode": "Push"}})
         for name in members:
             await until_ready(plane.client, name)
+        await until_all_are_asked(plane.client)
         yield plane
 
 
@@ -222,6 +224,19 @@ async def until_ready(client, name):
         async for batch in changes:
             if any(event.type is not EventType.BOOKMARK and is_ready(event.object) for event in batch):
                 return
+
+
+async def until_all_are_asked(client):
+    """Wait until the adapter knows every member as ready: only then does it say that nobody has a metric."""
+    type_ = GroupVersionResource(CUSTOM, "v1beta2", "services")
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await client.transport.send(Request(Verb.GET, type_, "default", "nobody", "unknown"))
+            except NotFound:
+                return
+            except Unavailable:
+                await asyncio.sleep(0.01)
 
 
 async def custom(plane, name, version="v1beta2"):
