@@ -1,5 +1,7 @@
 """What a template waits for wakes it when it comes: nobody waits for the end of a growing pause."""
 
+import asyncio
+
 import pytest
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane, unloadable
 
@@ -165,5 +167,37 @@ def test_a_policy_whose_kind_cannot_be_loaded_keeps_no_other_from_going():
             await plane.clock.sleep(1)
         await plane.clock.sleep(10)
         assert [tree["metadata"]["name"] for tree in (await policies.list()).items] == ["first"]
+
+    on_a_plane(scenario)
+
+
+def test_what_is_created_waits_until_it_is_looked_at_and_nothing_else_counts():
+    async def scenario(plane):
+        gate = asyncio.Event()
+        maps, backlog = plane.client.resource(CONFIG_MAPS), plane.context.backlog
+
+        async def before(request):
+            if request.resource == BINDINGS and request.verb is Verb.CREATE:
+                await gate.wait()
+
+        await maps.create(TEMPLATE)
+        plane.transport.before = before
+        await plane.client.resource(type_of(PropagationPolicy)).create(WITHOUT_OVERRIDE)
+        start(plane)
+        await plane.clock.sleep(5)
+        assert backlog.size("default") == 0  # found at the start
+        for number in range(20):
+            await maps.create({"metadata": {"name": f"m{number}", "namespace": "default"}})
+        await plane.clock.sleep(1)
+        workers = plane.context.concurrency.templates
+        assert backlog.size("default") == 20 - (workers - 1)  # one of them has the first
+        gate.set()
+        await plane.clock.sleep(5)
+        assert backlog.size("default") == 0
+        gate.clear()
+        for number in range(20):
+            await maps.patch(f"m{number}", {"data": {"a": "b"}}, "default")
+            await maps.delete(f"m{number}", "default")
+        assert backlog.size("default") == 0
 
     on_a_plane(scenario)

@@ -11,6 +11,7 @@ from typing import Any
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.controllers.context import Concurrency, Context
+from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.detector.scope import ScopeOptions
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.manager import ControllerManager
@@ -36,6 +37,8 @@ class ControllerOptions:
     selection: Selection = field(default_factory=Selection)
     options: Options = field(default_factory=Options)
     tracer: Tracer = OFF
+    backlog: TemplateBacklog = field(default_factory=TemplateBacklog)
+    """Where the detector counts what waits for it."""
 
 
 @dataclass(slots=True)
@@ -90,7 +93,7 @@ async def controllers(
         metrics.clusters = lambda: clusters.values() if clusters.has_synced else ()
         scope, concurrency = given.of(ScopeOptions).scope(), given.of(Concurrency)
         context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, concurrency, metrics)
-        context = replace(context, tracer=options.tracer)
+        context = replace(context, tracer=options.tracer, backlog=options.backlog)
         manager = ControllerManager(context, members, options.selection, given, readable)
         if shards is None:
             started = manager.start(supervisor)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karmada.api.feature_gates import FeatureGates
+from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.detector.scope import PropagationScope, SkippedApis
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.interpreter.model import Interpreter
@@ -53,3 +54,4 @@ class Context:
     retries: BackoffPolicy = RETRIES
     """How long Works wait after a failure."""
     tracer: Tracer = OFF
+    backlog: TemplateBacklog = field(default_factory=TemplateBacklog)

@@ -33,9 +33,13 @@ CERTIFICATE_ROLE = "karmada-gateway-certificates"
 """Lets read Secrets; bound to the gateway only in namespaces whose ingresses have certificates, by their owners."""
 
 
+USER_PREFIX = "system:karmada:"
+"""With it begin the names of components and agents, and of nobody else."""
+
+
 def user_of(component: str) -> str:
     """The name in a component's certificate."""
-    return f"system:karmada:{component.removeprefix('karmada-')}"
+    return f"{USER_PREFIX}{component.removeprefix('karmada-')}"
 
 
 def rights() -> list[JSONObject]:

@@ -25,6 +25,7 @@ from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.composition import ControllerOptions, Recorders, controllers
+from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.idle_kinds import idle_kinds
 from karmada.controllers.metrics import PipelineMetrics
 from karmada.controllers.selection import Selection
@@ -62,6 +63,7 @@ from karmada.search.api import SearchApi, Surroundings
 from karmada.standalone import configuration
 from karmada.standalone.admission import KarmadaAdmission
 from karmada.standalone.as_user import AsUser
+from karmada.standalone.backpressure import Backpressure
 from karmada.standalone.conversion import CONVERTED, BindingConverter
 from karmada.standalone.dashboard import EmbeddedUpstream
 from karmada.standalone.decision_store import DecisionStore
@@ -134,6 +136,7 @@ class ControlPlane:
         self._stack = AsyncExitStack()
         self._idle = idle_kinds(options.selection, options.gates, options.beside)
         self._lookup = ClientLookup()
+        self._backlog = TemplateBacklog()
         self.clusters = ClusterApi(options.gates, options.clock.now)
         self.search = SearchApi(options.clock, options.search_cache) if options.search else None
         self.adapter = MetricsApi(options.clock) if METRICS_ADAPTER in options.addons else None
@@ -149,6 +152,7 @@ class ControlPlane:
                         inventory=self._lookup,
                     ),
                     IdleKinds(self._idle),
+                    Backpressure(self._backlog),
                 ],
                 apis=[self.clusters.local, *(api.local for api in (self.search, self.adapter) if api is not None)],
                 storage_protection=False,
@@ -231,7 +235,9 @@ class ControlPlane:
 
     async def _start_controllers(self) -> None:
         options = self.options
-        chosen = ControllerOptions(options.gates, options.selection, options.options, self._tracer(MANAGER))
+        chosen = ControllerOptions(
+            options.gates, options.selection, options.options, self._tracer(MANAGER), self._backlog
+        )
         self._autoscaled.forget_left(self._informers.of(Cluster))
         started = await self._stack.enter_async_context(
             controllers(

@@ -36,6 +36,7 @@ class Detector:
         self._policy_reconciler = PolicyReconciler(
             context, templates, self._reconciler, self._writer, waiting, self._fresh, self._enqueue
         )
+        self._backlog = context.backlog
         self._user_changes: set[TemplateKey] = set()
         """Templates whose user change has not been acted on yet; every other key in the queue is Karmada's doing."""
         needs = (
@@ -72,6 +73,7 @@ class Detector:
     async def _reconcile_template(self, key: TemplateKey) -> Result:
         cause = Cause.USER if key in self._user_changes else Cause.KARMADA
         self._user_changes.discard(key)
+        self._backlog.discard(key)
         acted = False
         try:
             result = await self._reconciler.reconcile(key, cause)
@@ -104,6 +106,8 @@ class Detector:
                 own = what is Meaning.OWN and self._fresh.is_own(key, change.new.resource_version)
                 if what is Meaning.NOTHING or own:
                     continue
+            elif not change.initial:
+                self._backlog.add(key)
             cause = Cause.USER if what is Meaning.USER else Cause.KARMADA
             self._enqueue(key, cause, Priority.INITIAL if change.initial else Priority.NORMAL)
 

@@ -54,6 +54,11 @@ class SkippedApis:
         )
 
 
+def may_be_propagated(group: str, kind: str) -> bool:
+    """Whether objects of a kind are ever propagated, whatever flags say."""
+    return not (group in OWN_GROUPS or group in _NEVER_GROUPS or (not group and kind == "Event"))
+
+
 class PropagationScope:
     """The resources the detector looks at."""
 
@@ -63,12 +68,9 @@ class PropagationScope:
 
     def watches(self, resource: ApiResource) -> bool:
         """Whether a kind is looked at."""
-        group = resource.type.group
-        if group in OWN_GROUPS or group in _NEVER_GROUPS or not resource.verbs >= _NEEDED_VERBS:
+        if not may_be_propagated(resource.type.group, resource.kind):
             return False
-        if not group and resource.kind == "Event":
-            return False
-        return resource not in self._skipped_apis
+        return resource.verbs >= _NEEDED_VERBS and resource not in self._skipped_apis
 
     def covers(self, api_version: str, kind: str, namespace: str, name: str) -> bool:
         """Whether an object of a watched kind is looked at."""
