@@ -93,7 +93,7 @@ async def _restarted(made: Federation, control: Child) -> list[Result]:
             fresh.append(time.perf_counter() - created)
         started = int(await revision(hub))
         await _idle(process)
-        quiet = time.perf_counter() - began
+        quiet, used = time.perf_counter() - began, sum(process.cpu_times()[:2])
         own = int(await revision(hub)) - started
     after = [int(await revision(client)) for client in clients.values()]
     writes = sum(after) - sum(before) - FRESH * len(MEMBERS)
@@ -106,6 +106,7 @@ async def _restarted(made: Federation, control: Child) -> list[Result]:
         Result("writes in members by the restart", float(writes), "", target=0.0),
         Result("writes in the control plane after the last fresh change", float(own), ""),
         Result("start until nothing is left to look at", quiet, "s"),
+        Result("CPU until then", used, "s"),
         Result("resident memory then", process.memory_info().rss / 1e6, "MB"),
     ]
 

@@ -248,7 +248,7 @@ class Broken:
         return None
 
 
-def test_a_plugin_that_fails_at_length_concerns_only_its_binding() -> None:
+def test_a_plugin_that_fails_at_length_concerns_only_its_binding(failures: list[str]) -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1")
         await plane.bind("bad")
@@ -260,6 +260,8 @@ def test_a_plugin_that_fails_at_length_concerns_only_its_binding() -> None:
         assert await plane.result("good") == {"member1": 2}
 
     on_a_plane(scenario, SchedulerOptions(framework=choose("*", [Broken()])))
+    assert failures
+    assert all(failure.startswith("scheduling") and "default/bad" in failure for failure in failures)
 
 
 def test_workloads_of_an_anti_affinity_group_avoid_each_other_even_when_they_come_at_once() -> None:

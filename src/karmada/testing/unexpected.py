@@ -1,23 +1,33 @@
 """Failures that retries hide: an error in a reconcile function that is neither an API's refusal nor a conflict.
 
-A controller logs such an error with its traceback and tries again, so everything may still end well. Tests and worlds
-listen for it: nothing of that sort is expected anywhere.
+A controller or the scheduler logs such an error with its traceback and tries again, and a server answers 500 to a
+client that asks again, so everything may still end well. Tests and worlds listen for it: nothing of that sort is
+expected anywhere.
 """
 
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_LOGGERS = ("karmada.machinery.controller", "karmada.machinery.supervisor", "karmada.apiserver.watchcache.cache")
-"""Who catches failures of reconcile functions, background tasks and listeners."""
+_LOGGERS = (
+    "karmada.machinery.controller",
+    "karmada.machinery.supervisor",
+    "karmada.machinery.serving",
+    "karmada.machinery.httpserver.server",
+    "karmada.apiserver.http_dispatcher",
+    "karmada.apiserver.watchcache.cache",
+    "karmada.dashboard.server",
+    "karmada.scheduler.service",
+)
+"""Who catches failures of reconcile functions, background tasks, listeners, decisions and requests."""
 
 
 class UnexpectedFailures(logging.Handler):
-    """Keeps what was logged as an error by those who catch failures."""
+    """Keeps what was logged with its traceback by those who catch failures."""
 
     def __init__(self, report: Callable[[str], None] = lambda failure: None) -> None:
         """`report` is called with each failure when it happens."""
-        super().__init__(logging.ERROR)
+        super().__init__(logging.WARNING)
         self._report = report
         self.found: list[str] = []
 
