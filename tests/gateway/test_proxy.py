@@ -13,7 +13,7 @@ from karmada.gateway.balancing import Balancer
 from karmada.gateway.endpoints import Endpoint
 from karmada.gateway.exchange import Broken, Connections, Destination
 from karmada.gateway.metrics import GatewayMetrics
-from karmada.gateway.proxy import Gateway, Times
+from karmada.gateway.proxy import Gateway, Times, broke_off
 from karmada.gateway.routes import IngressKey, Route
 from karmada.gateway.rules import Backend
 from karmada.gateway.upstream_routes import ThroughClusterProxy, UpstreamRoute, direct_route
@@ -118,7 +118,7 @@ async def gated(
         metrics,
         times=Times(**times),
     )
-    server = HttpServer(handler, admit=handler.admit, limits=Limits(body=1000, head=4096))
+    server = HttpServer(handler, admit=handler.admit, limits=Limits(body=1000, head=4096), failed=broke_off)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(backends.close)
         stack.callback(connections.close)
@@ -286,16 +286,21 @@ async def test_long_answers_are_passed_on_as_they_come() -> None:
 @pytest.mark.parametrize(
     "head", [b"Content-Length: 100\r\n\r\nshort", b"Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n"]
 )
-async def test_an_answer_that_breaks_off_is_not_passed_on_as_a_whole_one(head: bytes) -> None:
+async def test_an_answer_that_breaks_off_is_one_line_and_not_passed_on_as_a_whole_one(
+    head: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     async def short(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n" + head)
         await writer.drain()
 
     backends = Backends()
     await backends.add(short)
+    caplog.set_level(logging.INFO, "karmada.gateway.access")
     async with gated(backends) as gate:
         answer = await gate.ask("POST")
     assert not answer.endswith(b"0\r\n\r\n")
+    (line,) = [record.getMessage() for record in caplog.records if "broke off" in record.getMessage()]
+    assert line.endswith("POST shop.org/ the answer broke off: the connection broke: closed by the endpoint")
 
 
 async def test_a_head_request_has_no_body_and_an_answer_without_a_length_ends_with_its_connection() -> None:

@@ -32,6 +32,7 @@ from karmada.machinery.httpserver.model import (
     StreamResponse,
     Upgrade,
 )
+from karmada.machinery.httpserver.server import log_failure
 from karmada.machinery.throttle import ThrottledLog
 
 log = logging.getLogger(__name__)
@@ -235,6 +236,15 @@ class Gateway:
         finally:
             if not connection.complete:
                 connection.drop()
+
+
+def broke_off(request: HttpRequest, error: Exception) -> None:
+    """Log an answer that was begun and cannot be finished: if by its endpoint, one line among the requests."""
+    if not isinstance(error, Broken | TimeoutError):
+        log_failure(request, error)
+    elif access.isEnabledFor(logging.INFO):
+        why = str(error) or "nothing more came in time"
+        access.info("%s %s the answer broke off: %s", request.peer[0], forwarding.logged(request), why)
 
 
 class _Found:

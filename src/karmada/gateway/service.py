@@ -15,7 +15,7 @@ from karmada.gateway.certificates import Certificates
 from karmada.gateway.exchange import IDLE_SECONDS, Connections
 from karmada.gateway.members import OpenMember
 from karmada.gateway.metrics import GatewayMetrics
-from karmada.gateway.proxy import Gateway, Times
+from karmada.gateway.proxy import Gateway, Times, broke_off
 from karmada.gateway.reconcilers import GatewayReconcilers
 from karmada.gateway.status import StatusWriter
 from karmada.gateway.upstream_routes import Find
@@ -117,7 +117,12 @@ class GatewayService:
         # Its clients have no names here: all of them share what there is.
         handler = self._handler(scheme)
         return HttpServer(
-            handler, admit=handler.admit, tls=tls, limits=limits, max_strangers=self._options.max_connections
+            handler,
+            admit=handler.admit,
+            tls=tls,
+            limits=limits,
+            max_strangers=self._options.max_connections,
+            failed=broke_off,
         )
 
     async def _listen(self, server: HttpServer, host: str, port: int) -> int:

@@ -40,7 +40,8 @@ RENEW_SECONDS = 12 * 3600.0
 """How often to ask for a fresh TLS context, long before a certificate expires."""
 
 
-def _log_failure(request: HttpRequest, error: Exception) -> None:
+def log_failure(request: HttpRequest, error: Exception) -> None:
+    """Log an answer that failed, with its traceback: it is a defect."""
     _log.error("%s %s failed", request.method, request.path, exc_info=error)
 
 
@@ -60,7 +61,7 @@ class HttpServer:
         renew_seconds: float = RENEW_SECONDS,
         limits: Limits | None = None,
         timeouts: Timeouts | None = None,
-        failed: Callable[[HttpRequest, Exception], None] = _log_failure,
+        failed: Callable[[HttpRequest, Exception], None] = log_failure,
         max_connections: int = MAX_CONNECTIONS,
         max_strangers: int = MAX_STRANGERS,
     ) -> None:
