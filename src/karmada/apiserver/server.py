@@ -89,7 +89,7 @@ from karmada.apiserver.requests.subresources.pods import bind, evict
 from karmada.apiserver.requests.subresources.reviews import review_handlers, token_handler
 from karmada.apiserver.requests.subresources.scale import scale
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.served_resource import Converter, Served
+from karmada.apiserver.served_resource import Converter, Served, metadata_index
 from karmada.apiserver.services import address_of
 from karmada.apiserver.storage.base import Storage, StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
@@ -439,9 +439,6 @@ class ApiServer:
 
     def _index(self, kind: Kind, body: bytes) -> Index:
         served = self.catalog.stored(kind)
-        obj = orjson.loads(body)
-        if served is not None:
-            return served.index(obj)
-        metadata = obj["metadata"]
-        owners = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
-        return Index(metadata.get("uid", ""), metadata.get("labels") or {}, owners, {})
+        if served is not None and served.selects:
+            return served.index(orjson.loads(body))
+        return metadata_index(body)
