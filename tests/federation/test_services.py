@@ -155,7 +155,11 @@ async def test_an_exported_service_is_imported_elsewhere_and_follows_its_endpoin
             return bool(found["status"]["clusters"] == [{"cluster": "member1"}])
 
         await federation.happens(says_who_exports)
-        assert "SyncDerivedServiceSucceed" in await federation.happens(lambda: reasons(federation, "ServiceImport"))
+
+        async def derived_is_an_event() -> bool:
+            return "SyncDerivedServiceSucceed" in await reasons(federation, "ServiceImport")
+
+        await federation.happens(derived_is_an_event)
 
         endpoints = [{"addresses": [address], "conditions": {"ready": True}} for address in ("10.1.0.1", "10.1.0.2")]
         await provider.patch("web-abcde", {"endpoints": endpoints}, "default")
