@@ -1,12 +1,14 @@
 """What a template waits for wakes it when it comes: nobody waits for the end of a growing pause."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane, unloadable
 
 from karmada.api.policy.v1alpha1 import OverridePolicy, PropagationPolicy
 from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.detector.detector import Detector
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
@@ -174,7 +176,8 @@ def test_a_policy_whose_kind_cannot_be_loaded_keeps_no_other_from_going():
 def test_what_is_created_waits_until_it_is_looked_at_and_nothing_else_counts():
     async def scenario(plane):
         gate = asyncio.Event()
-        maps, backlog = plane.client.resource(CONFIG_MAPS), plane.context.backlog
+        maps, backlog = plane.client.resource(CONFIG_MAPS), TemplateBacklog()
+        plane.context = replace(plane.context, backlog=backlog)
 
         async def before(request):
             if request.resource == BINDINGS and request.verb is Verb.CREATE:

@@ -37,8 +37,8 @@ class ControllerOptions:
     selection: Selection = field(default_factory=Selection)
     options: Options = field(default_factory=Options)
     tracer: Tracer = OFF
-    backlog: TemplateBacklog = field(default_factory=TemplateBacklog)
-    """Where the detector counts what waits for it."""
+    backlog: TemplateBacklog | None = None
+    """Where the detector counts what waits for it. Not with shards: what another replica works on would stay there."""
 
 
 @dataclass(slots=True)

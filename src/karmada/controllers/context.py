@@ -54,4 +54,5 @@ class Context:
     retries: BackoffPolicy = RETRIES
     """How long Works wait after a failure."""
     tracer: Tracer = OFF
-    backlog: TemplateBacklog = field(default_factory=TemplateBacklog)
+    backlog: TemplateBacklog | None = None
+    """Where the detector counts what waits for it, if somebody wants to know."""

@@ -73,7 +73,8 @@ class Detector:
     async def _reconcile_template(self, key: TemplateKey) -> Result:
         cause = Cause.USER if key in self._user_changes else Cause.KARMADA
         self._user_changes.discard(key)
-        self._backlog.discard(key)
+        if self._backlog is not None:
+            self._backlog.discard(key)
         acted = False
         try:
             result = await self._reconciler.reconcile(key, cause)
@@ -106,7 +107,7 @@ class Detector:
                 own = what is Meaning.OWN and self._fresh.is_own(key, change.new.resource_version)
                 if what is Meaning.NOTHING or own:
                     continue
-            elif not change.initial:
+            elif not change.initial and self._backlog is not None:
                 self._backlog.add(key)
             cause = Cause.USER if what is Meaning.USER else Cause.KARMADA
             self._enqueue(key, cause, Priority.INITIAL if change.initial else Priority.NORMAL)
