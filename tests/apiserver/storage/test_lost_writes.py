@@ -25,16 +25,20 @@ import asyncio, os, sys
 from pathlib import Path
 from karmada.apiserver.storage.base import Value
 from karmada.apiserver.storage.sqlite import SqliteStorage
+from karmada.apiserver.storage.sqlite.mark import read_mark
 
 class Silent:
     def committed(self, changes, revision): pass
     def replaced(self, snapshot): pass
 
 async def main():
-    storage = SqliteStorage(Path(sys.argv[1]))
+    path = Path(sys.argv[1])
+    storage = SqliteStorage(path)
     await storage.open(Silent())
     for number in range(20):
-        await storage.put(f"/{number}", Value(b"", b"x" * 1000), 0)
+        last = await storage.put(f"/{number}", Value(b"", b"x" * 1000), 0)
+    while read_mark(path) < last.revision:
+        await asyncio.sleep(0.01)
     os._exit(1)
 
 asyncio.run(main())
@@ -43,7 +47,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def crashed(tmp_path: Path) -> Path:
-    """The database of a process that died after 20 acknowledged writes; all of them are in its log only."""
+    """The database of a process that died after 20 acknowledged writes, all marked; they are in its log only."""
     path = tmp_path / "store.db"
     subprocess.run([sys.executable, "-c", _CRASH, str(path)], check=False, timeout=60)
     assert path.with_name("store.db-wal").stat().st_size > 20_000
@@ -172,22 +176,48 @@ async def test_an_orderly_end_marks_the_last_revision(tmp_path: Path, listener, 
         await SqliteStorage(path).open(listener)
 
 
-async def test_the_mark_has_every_acknowledged_write_however_the_process_died(crashed: Path, listener) -> None:
+async def test_an_idle_database_is_marked_up_to_its_last_write(crashed: Path, listener) -> None:
     mark = read_mark(crashed)
     storage = SqliteStorage(crashed)
     assert (await storage.open(listener)).revision == mark
     await storage.close()
 
 
+async def test_commits_in_a_row_are_marked_before_the_database_is_idle(tmp_path: Path, listener, obj) -> None:
+    path = tmp_path / "store.db"
+    storage = SqliteStorage(path)
+    listener.revision = (await storage.open(listener)).revision
+    number = 0
+    while not (mark := read_mark(path)):
+        last = await storage.put(f"/{number}", obj(), 0)
+        number += 1
+    assert mark <= last.revision
+    await storage.close()
+
+
+def test_a_mark_follows_commits_ten_times_a_second(tmp_path: Path) -> None:
+    path, now = tmp_path / "store.db", 0.0
+    mark = HighWaterMark(path, 4, lambda: now)
+    assert mark.due_in() is None
+    mark.raise_to(5)
+    assert mark.due_in() == pytest.approx(0.1)
+    mark.write_when_due()
+    assert read_mark(path) == 0
+    now = 0.25
+    assert mark.due_in() == 0.0
+    mark.raise_to(6)
+    mark.write_when_due()
+    assert (read_mark(path), mark.due_in()) == (6, None)
+    mark.close()
+
+
 def test_a_mark_never_goes_back(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    mark = HighWaterMark(path, lambda: 0.0)
-    mark.write(5)
-    mark.write(4)
-    mark.sync_when_due()
+    mark = HighWaterMark(path, 3, lambda: 0.0)
+    mark.raise_to(5)
+    mark.raise_to(4)
+    mark.close()
     assert read_mark(path) == 5
-    mark.close(9)
-    assert read_mark(path) == 9
 
 
 @pytest.mark.parametrize("text", ["", "soon", "\0" * 21])

@@ -1,6 +1,6 @@
 """Whatever fails on a database leaves no file open, also while somebody still looks at the error."""
 
-import os
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,16 +82,17 @@ async def test_a_history_that_cannot_be_read_leaves_no_file_open(tmp_path: Path,
 
 
 def test_a_mark_that_cannot_be_made_durable_is_tried_again(tmp_path: Path) -> None:
-    path, asked = tmp_path / "store.db", 0
+    now, tried = 0.0, 0
 
-    def clock() -> float:
-        nonlocal asked
-        asked += 1
-        return float(asked)
+    def refused(file: int) -> None:
+        nonlocal tried
+        tried += 1
+        raise OSError(errno.EIO, "Input/output error")
 
-    os.symlink("/dev/null", mark_of(path))
-    mark = HighWaterMark(path, clock)
-    for number in range(1, 4):
-        mark.sync_when_due()
-        assert asked == number + 1, "the time of the last success stays"
-    mark.close(7)
+    mark = HighWaterMark(tmp_path / "store.db", 0, lambda: now, refused)
+    for revision in (1, 2, 3):
+        now = 1.0 + revision
+        mark.raise_to(revision)
+        mark.write_when_due()
+        assert tried == revision, "the time of the last success stays"
+    mark.close()

@@ -35,8 +35,8 @@ class Jobs(queue.Queue[Any]):
         self.count += 1
         super().put(job)
 
-    def get(self, *rest: Any) -> Any:
-        job = super().get()
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        job = super().get(block, timeout)
         assert self.is_open.wait(60)
         return job
 
@@ -225,23 +225,15 @@ async def test_a_mark_that_cannot_be_written_is_named_each_time(tmp_path: Path, 
 
 
 def test_a_mark_is_made_durable_at_most_once_a_second(tmp_path: Path) -> None:
-    before, asked, now = len(os.listdir("/proc/self/fd")), 0, 0.0
-
-    def clock() -> float:
-        nonlocal asked
-        asked += 1
-        return now
-
-    mark = HighWaterMark(tmp_path / "store.db", clock)
-    mark.write(1)
-    assert (asked, read_mark(tmp_path / "store.db")) == (1, 1)
-    for now, more in ((0.9, 1), (1.0, 2), (1.5, 1), (2.0, 2), (2.5, 1), (4.0, 2)):
-        was = asked
-        mark.sync_when_due()
-        assert asked - was == more, now
-    was = asked
-    mark.close(2)
-    assert asked - was == 1
+    before, now = len(os.listdir("/proc/self/fd")), 0.0
+    synced: list[int] = []
+    mark = HighWaterMark(tmp_path / "store.db", 0, lambda: now, synced.append)
+    for revision, (now, syncs) in enumerate(((0.9, 0), (1.0, 1), (1.5, 1), (2.0, 2), (2.9, 2), (4.0, 3)), 1):
+        mark.raise_to(revision)
+        mark.write_when_due()
+        assert (read_mark(tmp_path / "store.db"), len(synced)) == (revision, syncs), now
+    mark.close()
+    assert len(synced) == 4
     assert len(os.listdir("/proc/self/fd")) <= before
 
 

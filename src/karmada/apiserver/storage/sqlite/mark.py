@@ -1,8 +1,8 @@
 """The high-water mark: a small file beside the database that says how far acknowledged writes go.
 
 A database that ends below its mark has lost what was acknowledged: its file or its log was truncated, removed or put
-back from a copy. The mark is written after each commit, before anybody hears of it, and made durable once a second and
-when the database is closed in order. It is never above what is committed.
+back from a copy. The mark follows commits within a tenth of a second, is made durable once a second and when the
+database is closed in order, and is never above what is committed.
 """
 
 import contextlib
@@ -11,41 +11,60 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-_PERIOD = 1.0
+_WRITTEN_WITHIN = 0.1
+_DURABLE_WITHIN = 1.0
 
 
 class HighWaterMark:
-    """Writes the mark of one database; belongs to the thread that commits."""
+    """Keeps the mark of one database; belongs to the thread that commits."""
 
-    def __init__(self, database: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Raises OSError if there is no room for the file."""
+    def __init__(
+        self,
+        database: Path,
+        revision: int,
+        clock: Callable[[], float] = time.monotonic,
+        sync: Callable[[int], None] = os.fdatasync,
+    ) -> None:
+        """The mark of a database that ends at a revision. Raises OSError if there is no room for the file."""
         self._file = os.open(mark_of(database), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         self._clock = clock
-        self._synced = clock()
-        self._written = 0
+        self._fdatasync = sync
+        self._committed = self._written = revision
+        self._written_at = self._synced_at = clock()
 
-    def write(self, revision: int) -> None:
-        """Everything up to a revision is committed: whoever kills the process now finds it written down."""
-        with contextlib.suppress(OSError):  # a mark that is too low only notices less
-            if revision > self._written:
-                os.pwrite(self._file, _encoded(revision), 0)
-                self._written = revision
+    def raise_to(self, revision: int) -> None:
+        """Everything up to a revision is committed; `write_when_due` writes that down."""
+        self._committed = max(self._committed, revision)
 
-    def sync_when_due(self) -> None:
-        """Make the mark durable, at most once a second: it costs as much as a commit."""
-        if self._clock() - self._synced >= _PERIOD:
-            self._sync()
+    def due_in(self) -> float | None:
+        """Seconds until there is something to write; None while nothing is committed that is not written down."""
+        if self._committed == self._written:
+            return None
+        return max(0.0, self._written_at + _WRITTEN_WITHIN - self._clock())
 
-    def close(self, revision: int) -> None:
-        """The last revision of an orderly end."""
-        self.write(revision)
+    def write_when_due(self) -> None:
+        """Write the mark at most ten times a second: a system call for each commit would slow every commit down."""
+        if self.due_in() == 0.0:
+            self._write()
+            if self._written_at - self._synced_at >= _DURABLE_WITHIN:
+                self._sync()
+
+    def close(self) -> None:
+        """The mark of an orderly end."""
+        self._write()
         self._sync()
         os.close(self._file)
 
+    def _write(self) -> None:
+        with contextlib.suppress(OSError):  # a mark that is too low only notices less
+            os.pwrite(self._file, b"%020d\n" % self._committed, 0)
+        self._written, self._written_at = self._committed, self._clock()
+
     def _sync(self) -> None:
+        """As expensive as a commit."""
         with contextlib.suppress(OSError):
-            os.fdatasync(self._file)
-            self._synced = self._clock()
+            self._fdatasync(self._file)
+            self._synced_at = self._written_at
 
 
 def mark_of(database: Path) -> Path:
@@ -59,7 +78,3 @@ def read_mark(database: Path) -> int:
         return int(mark_of(database).read_text())
     except (OSError, ValueError):
         return 0
-
-
-def _encoded(revision: int) -> bytes:
-    return b"%020d\n" % revision

@@ -99,7 +99,7 @@ class SqliteStorage:
         try:
             known: dict[int, Base] = {}
             db, snapshot = await asyncio.to_thread(open_database, self._path, known)
-            mark = HighWaterMark(self._path)
+            mark = HighWaterMark(self._path, snapshot.revision)
         except OSError as error:
             os.close(self._lock)
             found = "the disk is full" if error.errno == errno.ENOSPC else f"cannot be written: {error.strerror}"
@@ -118,7 +118,7 @@ class SqliteStorage:
             loop.call_soon_threadsafe(listener.shrunk, records)
 
         bases = Bases(known, self._sharing)
-        self._writer = Writer(db, self._path, settle, mark, snapshot.revision, bases, shrunk, self._queue)
+        self._writer = Writer(db, self._path, settle, mark, bases, shrunk, self._queue)
         return snapshot
 
     async def put(self, key: str, value: Value, expected: int, context: object = None) -> Record:

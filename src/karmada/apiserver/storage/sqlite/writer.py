@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 from karmada.apiserver.storage.base import Record, StorageFailed
@@ -41,8 +41,8 @@ class Queue(Protocol):
         """Never waits."""
         ...
 
-    def get(self) -> Any:
-        """Waits for a job."""
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Wait for a job; raises `Empty` if none came in time."""
         ...
 
     def empty(self) -> bool:
@@ -59,15 +59,12 @@ class Writer:
         path: Path,
         settle: Settle,
         mark: HighWaterMark,
-        revision: int,
         bases: Bases,
         shrunk: Shrunk,
         queue: Callable[[], Queue] = SimpleQueue,
     ) -> None:
         self._db = db
         self._mark = mark
-        self._revision = revision
-        """The last one that is committed."""
         self._path = path
         self._settle = settle
         self._bases = bases
@@ -102,7 +99,10 @@ class Writer:
             while going and len(rows) < _BATCH:
                 if self._queue.empty() and (rows or self._sweeping):
                     break
-                job = self._queue.get()
+                try:
+                    job = self._queue.get(timeout=self._mark.due_in())
+                except Empty:
+                    break
                 if job is None:
                     going = False
                 elif isinstance(job, list):
@@ -113,12 +113,12 @@ class Writer:
                     job.done(self._guarded(probe))
             if rows:
                 self._write(rows)
-                self._mark.sync_when_due()
+            self._mark.write_when_due()
             if self._sweeping:
                 self._sweep()
         self._finish(StorageFailed(f"{self._path}: was closed; compaction goes on at the next start"))
         self._db.close()
-        self._mark.close(self._revision)
+        self._mark.close()
 
     def _write(self, rows: list[Row]) -> None:
         failed = self._guarded(append, rows)
@@ -129,10 +129,9 @@ class Writer:
             self._finished([row], self._guarded(append, [row]))
 
     def _finished(self, rows: list[Row], failed: StorageFailed | None) -> None:
-        if failed is None:
-            self._revision = rows[-1].revision
-            self._mark.write(self._revision)
         self._settle(rows, failed)
+        if failed is None:
+            self._mark.raise_to(rows[-1].revision)
 
     def _guarded(self, write: Callable[..., None], *arguments: object) -> StorageFailed | None:
         try:
