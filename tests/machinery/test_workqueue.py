@@ -265,3 +265,49 @@ def test_who_comes_with_one_key_to_a_busy_lane_is_not_behind_the_many_of_another
         taken, lane, _ = lanes.pop()
         order.append(taken)
     assert order == ["storm-0", "storm-1", "second-0", "storm-2"]
+
+
+def test_what_the_first_load_found_waits_while_it_is_held_and_can_be_withdrawn():
+    async def main():
+        work = queue(background_limit=2)
+        work.hold()
+        for key in ("a", "b", "urgent"):
+            work.add(key, Priority.INITIAL)
+        work.add("urgent")
+        work.add_after("later", 5)
+        assert [work.is_pending(key) for key in ("a", "urgent", "later", "none")] == [True, True, True, False]
+        assert await work.get() == "urgent"
+        assert work.is_pending("urgent")
+        assert not work.withdraw("urgent")
+        work.done("urgent")
+        waiting = asyncio.ensure_future(work.get())
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        assert work.withdraw("a")
+        assert not work.withdraw("a")
+        assert not work.is_pending("a")
+        work.release()
+        assert await waiting == "b"
+        work.done("b")
+        assert await work.get() == "later"
+        work.add("later", Priority.INITIAL)
+        assert not work.withdraw("later")
+        work.done("later")
+        assert await drain(work) == ["later"]
+        assert work.idle
+
+    run_virtual(main)
+
+
+def test_a_withdrawn_key_comes_when_something_happens_to_it():
+    async def main():
+        work = queue()
+        work.add("a", Priority.INITIAL)
+        work.add("b", Priority.INITIAL)
+        work.withdraw("a")
+        work.add("a", Priority.INITIAL)
+        work.withdraw("b")
+        work.add("b")
+        assert await drain(work) == ["b", "a"]
+
+    run_virtual(main)

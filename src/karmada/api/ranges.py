@@ -20,20 +20,24 @@ def out_of_range(tree: Any, type_: type[msgspec.Struct]) -> str:
     return "" if _fits(tree, plan) else _find(tree, plan, "$")
 
 
-def _fits(value: Any, plan: _Plan) -> bool:
+def _fits(value: Any, plan: Any) -> bool:
     """Whether all numbers fit; almost always they do, and then nobody asks where they stand."""
-    if value.__class__ is dict and plan.__class__ is dict:
-        assert isinstance(plan, dict)
-        of_any = plan.get(_ANY)
-        for name, part in value.items():
-            below = of_any or plan.get(name)
-            if below is not None and part is not None and not _fits(part, below):
-                return False
-    elif value.__class__ is list and plan.__class__ is list:
-        assert isinstance(plan, list)
-        return all(_fits(entry, plan[0]) for entry in value)
-    elif isinstance(value, int) and isinstance(plan, int):
-        return bool(-(2**plan) <= value < 2**plan)
+    kind = plan.__class__
+    if value.__class__ is not kind:
+        # Of the classes that are none of a plan's only numbers as booleans come here, and they fit.
+        return True
+    if kind is int:
+        return bool(-(1 << plan) <= value < 1 << plan)
+    if kind is list:
+        below = plan[0]
+        return all(_fits(entry, below) for entry in value)
+    of_any = plan.get(_ANY)
+    if of_any is not None:
+        return all(_fits(part, of_any) for part in value.values())
+    for name, below in plan.items():
+        part = value.get(name)
+        if part is not None and not _fits(part, below):
+            return False
     return True
 
 

@@ -51,6 +51,7 @@ class Served:
         "key",
         "kind",
         "list_kind",
+        "routed",
         "since",
         "type",
     )
@@ -59,6 +60,8 @@ class Served:
         """`since` is the revision from which on all writes conformed to this very schema."""
         self.type = type_
         self.since = since
+        self.routed: set[tuple[str, str, str, bool, bool]] = set()
+        """Forms of requests that were found to mean something: methods, verbs and subresources are few."""
         self.api_version = type_.api_version
         self.kind = type_.kind
         self.list_kind = type_.list_kind or type_.kind + "List"

@@ -8,16 +8,20 @@ Holds no state but discovery: what may be cached is cached by informers. Nothing
 """
 
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from karmada.api.base import Struct
 from karmada.api.kinds import BY_TYPE
-from karmada.machinery.codec import BYTES, TREE, structs
+from karmada.machinery.codec import BYTES, TREE, Codec, structs
 from karmada.machinery.resource import Resource
 from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.transport import GroupVersionResource, JSONObject, Transport
 
 K = TypeVar("K", bound=Struct)
+T = TypeVar("T")
+
+COLLECTIONS = 1024
+"""That a client remembers; who may define kinds could invent any number of them."""
 
 
 class Client:
@@ -27,18 +31,30 @@ class Client:
         self.transport = transport
         self.field_manager = field_manager
         self.timeout = timeout
+        self._collections: dict[tuple[GroupVersionResource, int], Resource[Any]] = {}
+        """Made once: a client is asked for the same few with every object."""
 
     def of(self, kind: type[K]) -> Resource[K]:
         """The collection of a kind of `karmada.api`, as frozen structs."""
-        return Resource(self.transport, type_of(kind), structs(kind), self.field_manager, self.timeout)
+        return self._collection(type_of(kind), structs(kind))
 
     def resource(self, type_: GroupVersionResource) -> Resource[JSONObject]:
         """Any collection, as trees."""
-        return Resource(self.transport, type_, TREE, self.field_manager, self.timeout)
+        return self._collection(type_, TREE)
 
     def encoded(self, type_: GroupVersionResource) -> Resource[bytes]:
         """Any collection, as encoded objects."""
-        return Resource(self.transport, type_, BYTES, self.field_manager, self.timeout)
+        return self._collection(type_, BYTES)
+
+    def _collection(self, type_: GroupVersionResource, codec: Codec[T]) -> Resource[T]:
+        which = (type_, id(codec))
+        made = self._collections.get(which)
+        if made is None:
+            if len(self._collections) >= COLLECTIONS:
+                self._collections.clear()
+            made = Resource(self.transport, type_, codec, self.field_manager, self.timeout)
+            self._collections[which] = made
+        return made
 
     @cached_property
     def mapper(self) -> RESTMapper:

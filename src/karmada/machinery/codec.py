@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 from weakref import ReferenceType
 
 import msgspec
@@ -101,6 +101,8 @@ class Codec(Generic[T]):
     """Whether a decoded value may be kept and given to several readers."""
     digest: bool = False
     """Whether caches keep the decoded value in place of the encoded object."""
+    same_but_status: Callable[[T, T], bool] | None = None
+    """Whether two states of one object differ in nothing but status and bookkeeping; None where nobody can say."""
     kept: deque[ReferenceType[Any]] = field(default_factory=deque, compare=False)
     """The items of caches that keep their decoded value. Weak: one that was replaced or deleted goes at once."""
 
@@ -169,4 +171,24 @@ def structs(kind: type[T]) -> Codec[T]:
         metadata = getattr(value, "metadata")  # noqa: B009 - T is any kind, and every kind has metadata
         return Identity(metadata.name, metadata.namespace, metadata.uid, metadata.resource_version)
 
-    return Codec(decode, codec.encode, struct_identity, shareable=True)
+    same_but_status = _same_generation if _counts_generations(kind) else None
+    return Codec(decode, codec.encode, struct_identity, shareable=True, same_but_status=same_but_status)
+
+
+def _counts_generations(kind: Any) -> bool:
+    """Whether API servers count a new generation whenever anything but metadata and status of an object changes: they
+    do for custom kinds, and not for all of their own."""
+    versions = [get_args(one.type) for one in msgspec.structs.fields(kind) if one.name == "api_version"]
+    return any(".karmada.io/" in str(version) for version in versions)
+
+
+def _same_generation(old: Any, new: Any) -> bool:
+    before, after = old.metadata, new.metadata
+    return bool(
+        after.generation
+        and before.generation == after.generation
+        and before.labels == after.labels
+        and before.annotations == after.annotations
+        # A server that was restored from a backup counts the same generations again.
+        and getattr(old, "spec", None) == getattr(new, "spec", None)
+    )

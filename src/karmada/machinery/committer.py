@@ -99,7 +99,7 @@ class Committer(Generic[T]):
         for attempt in range(1, ATTEMPTS + 1):
             decided = decide(current)
             state = which if current is seen else self._resource.codec.identity(current)
-            before, after = self._difference(state, current, decided)
+            before, after, has_nulls = self._difference(state, current, decided)
             patch = merge_patch.create(before, after)
             if not patch and not (current is seen and self._is_outdated(which)):
                 if current is not seen:
@@ -108,7 +108,7 @@ class Committer(Generic[T]):
                 return Unchanged(current)
             try:
                 if patch:
-                    exact = json_patch.create(before, after) if b":null" in orjson.dumps(after) else None
+                    exact = json_patch.create(before, after) if has_nulls else None
                     return await self._write(state, patch, exact)
             except NotFound:
                 return Absent()
@@ -175,10 +175,10 @@ class Committer(Generic[T]):
             current = await self._present(which)
         raise AssertionError("the last attempt returns or raises")
 
-    def _difference(self, which: Identity, current: T, decided: T) -> tuple[JSONObject, JSONObject]:
-        """The parts of two states that may differ."""
+    def _difference(self, which: Identity, current: T, decided: T) -> tuple[JSONObject, JSONObject, bool]:
+        """The parts of two states that may differ, and whether the second has nulls."""
         if decided is current:
-            return {}, {}
+            return {}, {}, False
         answered = self._resource.codec.identity(decided)
         if (which.namespace, which.name, which.uid) != (answered.namespace, answered.name, answered.uid):
             raise ValueError(f"a decision about {_described(which)} was answered with {_described(answered)}")
@@ -254,8 +254,8 @@ def _described(which: Identity) -> str:
     return f"{which.namespace}/{which.name} ({which.uid})"
 
 
-def _changed_parts(current: T, decided: T, encode: Callable[[T], bytes]) -> tuple[JSONObject, JSONObject]:
-    """Both states as trees, without the top-level parts that a decision left alone.
+def _changed_parts(current: T, decided: T, encode: Callable[[T], bytes]) -> tuple[JSONObject, JSONObject, bool]:
+    """Both states as trees, without the top-level parts that a decision left alone, and whether the second has nulls.
 
     Decisions replace the part they are about and share the rest, so most of an object need not be looked at.
     """
@@ -273,8 +273,10 @@ def _changed_parts(current: T, decided: T, encode: Callable[[T], bytes]) -> tupl
     else:
         old_bytes, new_bytes = encode(current), encode(decided)
     if old_bytes == new_bytes:
-        return {}, {}
-    return orjson.loads(old_bytes), orjson.loads(new_bytes)
+        return {}, {}, False
+    tree = orjson.loads(new_bytes)
+    # Parts that are kept as they came may have spaces.
+    return orjson.loads(old_bytes), tree, b"null" in new_bytes and b":null" in orjson.dumps(tree)
 
 
 def _narrowed(old: object, new: object) -> tuple[object, object]:

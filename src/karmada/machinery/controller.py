@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +19,7 @@ from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import ApiError, Conflict
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.overdue import Overdue
 from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.workqueue.queue import RETRIES, Priority, QueueClosed, WorkQueue
@@ -86,6 +88,7 @@ class Controller(Generic[K]):
         self._reconcile = reconcile
         self._needs = needs
         self._deadline = deadline
+        self._overdue = Overdue(clock, PATIENCE, deadline)
         self._lane = lane
         self._log = ThrottledLog(log, clock.monotonic)
         self._lanes_are_limited = lane_limit is not None
@@ -224,7 +227,7 @@ class Controller(Generic[K]):
                 self._hire()
                 started = self._clock.monotonic()
                 try:
-                    self._settle(key, await self._attempt(key, worker))
+                    self._settle(key, await self._attempt(key, worker, started))
                 finally:
                     queue.done(key)
                 now = self._clock.monotonic()
@@ -239,18 +242,18 @@ class Controller(Generic[K]):
         except QueueClosed:
             return
 
-    async def _attempt(self, key: K, worker: asyncio.Task[None]) -> Result:
-        relief: asyncio.TimerHandle | None = None
-        if self._lanes_are_limited:
-            relief = self._clock.call_later(PATIENCE, lambda: self._relieve(worker, key))
+    async def _attempt(self, key: K, worker: asyncio.Task[None], started: float) -> Result:
+        self._overdue.begin(worker, started, partial(self._relieve, worker, key) if self._lanes_are_limited else None)
         try:
-            async with asyncio.timeout(self._deadline):
-                return await self._reconcile(key)
+            return await self._reconcile(key)
         except Exception as error:
             return Retry(error)
+        except asyncio.CancelledError:
+            if not self._overdue.end(worker):
+                raise
+            return Retry(TimeoutError())
         finally:
-            if relief is not None:
-                relief.cancel()
+            self._overdue.end(worker)
 
     def _settle(self, key: K, result: Result) -> None:
         match result:

@@ -73,6 +73,7 @@ async def test_a_server_whose_storage_fails_is_alive_but_not_ready(page, code):
     assert (b"[-]etcd failed" in answer.body) == (code == 500)
 
 
+@pytest.mark.usefixtures("what_is_older_is_kept")
 @pytest.mark.parametrize(
     ("method", "path", "user"), [("POST", MAPS, ADMIN), ("GET", "/api/v1/nosuch", ADMIN), ("GET", MAPS, ANONYMOUS)]
 )

@@ -1,5 +1,8 @@
 """Create, update and patch: what the server sets, keeps, refuses and leaves alone."""
 
+import asyncio
+
+import orjson
 import pytest
 from tests.apiserver.requests.conftest import configmap
 from tests.apiserver.widgets import definition
@@ -145,11 +148,21 @@ async def test_apply_creates_then_owns(api):
 
 
 async def test_concurrent_patches_all_take_effect(api):
-    import asyncio
-
     await api.create("configmaps", configmap("a"))
     await asyncio.gather(*(api.patch("configmaps", "a", {"data": {f"k{n}": "v"}}) for n in range(5)))
     assert set((await api.get("configmaps", "a"))["data"]) == {f"k{n}" for n in range(5)}
+
+
+@pytest.mark.parametrize("encode", [dict, orjson.dumps], ids=["a tree", "bytes"])
+async def test_replacements_that_lose_a_race_are_written_as_they_were_given(api, encode):
+    await api.create("configmaps", configmap("a"))
+
+    async def replace(number):
+        body = encode(configmap("a", **{f"k{number}": "v"}))
+        return await api.send("update", "configmaps", "a", body)
+
+    answers = await asyncio.gather(*map(replace, range(5)))
+    assert [answer["data"] for answer in answers] == [{f"k{number}": "v"} for number in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -162,8 +175,6 @@ async def test_identity_cannot_be_patched(api, field, value):
 
 
 async def test_a_dry_run_answers_in_the_version_that_was_asked_for(api):
-    import orjson
-
     from karmada.machinery.transport import GroupVersionResource, Request, Verb
 
     older = GroupVersionResource("autoscaling", "v1", "horizontalpodautoscalers")

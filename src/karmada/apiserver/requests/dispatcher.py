@@ -83,11 +83,11 @@ class Dispatcher:
     def call_for(self, request: Request, user: UserInfo, agent: str) -> Call:
         """An in-process request, authorised and routed."""
         gvr = request.resource
-        verb = request.verb.value
+        verb: str = request.verb._value_
         path = ResourcePath(gvr.group, gvr.version, gvr.resource, request.namespace, request.name, request.subresource)
         self.authorize(user, attributes_of(verb, path, request.params))
         call = self.call(_METHODS[verb], verb, path, user, request.params, request.body, request.accept)
-        call.content_type = request.patch_type.value if request.patch_type else "application/json"
+        call.content_type = request.patch_type._value_ if request.patch_type else "application/json"
         call.agent = agent
         return call
 

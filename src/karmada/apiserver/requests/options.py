@@ -139,9 +139,11 @@ def write_options(params: Params, kind: str, apply: bool = False) -> WriteOption
         if apply:
             raise invalid("meta.k8s.io", kind, "", [_manager_required()])
         return WriteOptions()
+    manager = params.get("fieldManager", "")
+    if manager and len(params) == 1 and not _check_manager(manager):
+        return WriteOptions(field_manager=manager)
     errors: list[FieldError] = []
     dry_run = dry_run_option(params, errors)
-    manager = params.get("fieldManager", "")
     validation = params.get("fieldValidation", "")
     force = flag(params, "force")
     if "force" in params and not apply and kind == "PatchOptions":

@@ -56,11 +56,22 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
         if not catalog.is_builtin_group(path.group):
             raise PageNotFound
         raise not_served()
+    form = (method, verb, path.subresource, not path.name, not path.namespace)
+    if form not in served.routed:
+        _check(served, method, verb, path)
+        if not served.type.open:  # there callers invent subresources
+            served.routed.add(form)
+    return served
+
+
+def _check(served: Served, method: str, verb: str, path: ResourcePath) -> None:
+    """Refuse what a resource does not have: decided by which parts a path has, not by what they are."""
     type_ = served.type
     if type_.verbs == ("create",) and (path.name or (type_.namespaced and not path.namespace)):
         raise not_served()  # nothing of it is kept, hence there is neither a name nor a list
     if type_.open:
-        return _routed_open(served, verb, path)
+        _check_open(served, verb, path)
+        return
     if type_.namespaced:
         if path.name and not path.namespace:
             raise not_served()
@@ -75,7 +86,7 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
     if path.subresource and subresource is None:
         raise not_served()
     if path.subresource == "proxy" and method == "OPTIONS":
-        return served  # what is passed on may have any method
+        return  # what is passed on may have any method
     if (method == "HEAD" and path.subresource != "proxy") or not verb:
         raise method_not_allowed()
     if subresource is not None:
@@ -89,16 +100,14 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
             raise method_not_allowed()
     if not allowed or verb not in verbs:
         raise method_not_allowed()
-    return served
 
 
-def _routed_open(served: Served, verb: str, path: ResourcePath) -> Served:
+def _check_open(served: Served, verb: str, path: ResourcePath) -> None:
     """A resource whose handler judges names and scope: its verbs alone are given."""
     if not path.name and "list" not in served.type.verbs:
         raise not_served()
     if verb not in served.type.verbs:
         raise method_not_allowed()
-    return served
 
 
 def not_served() -> Failure:

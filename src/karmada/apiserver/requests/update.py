@@ -16,6 +16,7 @@ from karmada.apiserver.failures import conflict, invalid, not_found
 from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.schema.update_checks import CUSTOM, as_change, looks_at
@@ -83,10 +84,27 @@ async def update(context: Context, call: Call) -> Answer:
         text = "Invalid value: 0: must be specified for an update"
         error = FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
         raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
-    encoded = orjson.dumps(obj)
     first = [obj]
-    change = Change(call, options, lambda _: first.pop() if first else orjson.loads(encoded), part, sharing=True)
-    return await modify(context, change)
+    copy = None if isinstance(call.body, bytes) else orjson.dumps(obj)
+
+    def build(_: JSONObject) -> JSONObject:
+        """The object of the request; writing changes it, so that another try needs another one."""
+        if first:
+            return first.pop()
+        return _read_again(context, call, options.field_validation) if copy is None else orjson.loads(copy)
+
+    return await modify(context, Change(call, options, build, part, sharing=True))
+
+
+def _read_again(context: Context, call: Call, field_validation: str) -> JSONObject:
+    """The object in the body, as it was judged before: nothing is said of it twice."""
+    said = len(call.warnings)
+    obj = decoding.decode(context, call, field_validation)
+    del call.warnings[said:]
+    meta = metadata.ensure(obj)
+    metadata.check_name(call, meta)
+    metadata.check_namespace(call, meta)
+    return obj
 
 
 def _current(context: Context, call: Call) -> Item | None:
@@ -111,7 +129,7 @@ async def changed(context: Context, change: Change) -> bytes:
         size = offload.size_of(call)
         size = size and size + len(item.body)
         current = old if change.sharing else await reading.decoded(served, item.body)
-        built = await offload.run(size, change.build, current)
+        built = change.build(current) if size < LARGE else await offload.run(size, change.build, current)
         new = built if isinstance(built, dict) else await built
         named = _check_version(call, new, item, context.key_prefix)
         try:
@@ -162,7 +180,11 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
     if not change.managed:
         # Who gives a field owns it, even where an update does not change it.
-        await offload.run(size, ownership.track, context, call, new, old, change.options.field_manager)
+        manager = change.options.field_manager
+        if size < LARGE:
+            ownership.track(context, call, new, old, manager)
+        else:
+            await offload.run(size, ownership.track, context, call, new, old, manager)
     _prepare(change, new, old)
     view = change.view
     request = AdmissionRequest(
@@ -186,7 +208,10 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
     if change.part is not Part.OTHER:
-        await offload.run(size, decoding.validate, call, new, old, errors, change.part is Part.STATUS)
+        if size < LARGE:
+            decoding.validate(call, new, old, errors, status)
+        else:
+            await offload.run(size, decoding.validate, call, new, old, errors, status)
     elif errors:
         raise invalid(served.type.group, served.kind, call.name, errors)
     meta = new["metadata"]
@@ -196,14 +221,17 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     if not change.admitted:
         await context.admission.validate(request)
-    if not change.options.dry_run and await offload.run(size, ownership.unchanged, new, old):
+    if not change.options.dry_run and (
+        ownership.unchanged(new, old) if size < LARGE else await offload.run(size, ownership.unchanged, new, old)
+    ):
         if item.revision >= served.since:
             return item.body
         new = old  # It may have been stored in another version, or before the schema got a default.
     stored = await decoding.for_storage(context, served, new)
     if change.options.dry_run:
         return await offload.run(size, orjson.dumps, stored.obj)
-    value = await offload.run(size, stored.served.encode, stored.obj)
+    encode = stored.served.encode
+    value = encode(stored.obj) if size < LARGE else await offload.run(size, encode, stored.obj)
     if new is old and value.at(item.revision) == item.body:
         return item.body
     if _is_finished(new):

@@ -5,6 +5,7 @@ Every update is looked at twice, as an object and as a change. Most kinds look a
 domain in the names of finalizers.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 
@@ -82,6 +83,7 @@ def looks_at(group: str, kind: str) -> Looks:
     return _KINDS.get((group, kind), _USUAL)
 
 
+@cache
 def as_change(further: str) -> int:
     """How often an update is looked at as a change."""
     return 1 + further.lower().count("u")

@@ -61,38 +61,47 @@ def checker(schema: Schema) -> Check:
     """The compiled validation of a schema."""
     if schema.name:
         return _anything
-    checks: list[Check] = []
-    if schema.int_or_string:
-        checks.append(int_or_string)
-    elif schema.type:
-        checks.append(typed(schema))
-    checks += value_checks(schema.rules)
+    checks = value_checks(schema.rules)
     if schema.properties or schema.required or schema.additional is not None:
         checks.append(_object(schema))
     if schema.items is not None:
         checks.append(_list(schema))
     checks += _logic(schema.rules)
-    return _all(checks, schema.nullable)
+    if schema.int_or_string:
+        return _all(int_or_string, (), checks, schema.nullable)
+    if not schema.type:
+        return _all(_anything, (), checks, schema.nullable)
+    return _all(typed(schema), _obvious(schema), checks, schema.nullable)
 
 
 def _anything(value: Any, old: Any) -> list[Finding] | None:
     return None
 
 
-def _all(checks: list[Check], nullable: bool) -> Check:
-    if not checks:
+def _obvious(schema: Schema) -> tuple[type, ...]:
+    """The classes whose values are of a schema's type without a closer look."""
+    return () if schema.format and schema.type in ("string", "integer") else TYPES[schema.type]
+
+
+def _all(of_type: Check, obvious: tuple[type, ...], checks: list[Check], nullable: bool) -> Check:
+    """All checks of a node in one; a value that is what it was before is not complained about."""
+    if of_type is _anything and not checks:
         return _anything
-    first, *rest = checks
+    only = checks[0] if len(checks) == 1 else None
 
     def run(value: Any, old: Any) -> list[Finding] | None:
         if value is None and nullable:
             return None
         if old is not MISSING and value == old:
             return None
-        found = first(value, old)
-        if found and found[0].reason == "FieldValueTypeInvalid" and not found[0].path:
-            return found
-        for check in rest:
+        found = None
+        if value.__class__ not in obvious:
+            found = of_type(value, old)
+            if found and found[0].reason == "FieldValueTypeInvalid" and not found[0].path:
+                return found
+        if only is not None and not found:
+            return only(value, old)
+        for check in checks:
             more = check(value, old)
             if more:
                 found = (found or []) + more

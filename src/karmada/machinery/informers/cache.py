@@ -113,7 +113,8 @@ class Change(NamedTuple, Generic[T]):
 
 
 IndexFunction = Callable[[Item[T]], Iterable[str]]
-"""The index values of an item: a pure function that puts up with anything a server may send."""
+"""The index values of an item: a pure function that puts up with anything a server may send, and reads spec, labels and
+annotations of Karmada's kinds, never their status."""
 
 
 class Room:
@@ -145,7 +146,8 @@ class Cache(Generic[T]):
         self._namespaces: dict[str, dict[Key, Item[T]]] | None = None
         """Kept from the first time on that somebody asks for one: most caches are never asked."""
         self._functions: dict[str, IndexFunction[T]] = {}
-        self._indexes: dict[str, dict[str, dict[Key, Item[T]]]] = {}
+        self._indexes: dict[str, dict[str, dict[Key, None]]] = {}
+        """Keys only, in order: the next state of an object with the same index values changes nothing here."""
         self.revision = 0
         """The highest revision seen; 0 when the server's revisions are no numbers."""
         self.resource_version = ""
@@ -168,9 +170,10 @@ class Cache(Generic[T]):
                 self._namespaces.setdefault(key.namespace, {})[key] = item
         return self._namespaces.get(namespace, {})
 
-    def indexed(self, name: str, value: str) -> Mapping[Key, Item[T]]:
+    def indexed(self, name: str, value: str) -> list[Item[T]]:
         """The items with an index value."""
-        return self._indexes[name].get(value, {})
+        items = self.items
+        return [items[key] for key in self._indexes[name].get(value, ())]
 
     def index_values(self, name: str) -> Iterable[str]:
         """All values an index has."""
@@ -290,13 +293,23 @@ class Cache(Generic[T]):
         self.items[key] = item
         if self._namespaces is not None:
             self._namespaces[key.namespace][key] = item
+        if not self._indexes or self._same_source(old, item):
+            return
         for name, groups in self._indexes.items():
             before, after = self._values(name, old), self._values(name, item)
             if before != after:
                 for value in before:
-                    _discard(groups, value, key)
-            for value in after:
-                groups.setdefault(value, {})[key] = item
+                    _discard_key(groups, value, key)
+                for value in after:
+                    groups.setdefault(value, {})[key] = None
+
+    def _same_source(self, old: Item[T], item: Item[T]) -> bool:
+        """Whether nothing changed that index functions read; they are asked where nobody can say."""
+        same = self._codec.same_but_status
+        try:
+            return same is not None and same(old.value, item.value)
+        except ValueError:
+            return False
 
     def _hold(self, size: int) -> None:
         self._size += size
@@ -309,12 +322,12 @@ class Cache(Generic[T]):
             _discard(self._namespaces, key.namespace, key)
         for name, values in self._indexes.items():
             for value in self._values(name, item):
-                _discard(values, value, key)
+                _discard_key(values, value, key)
 
     def _index(self, name: str, item: Item[T]) -> None:
         values = self._indexes[name]
         for value in self._values(name, item):
-            values.setdefault(value, {})[item.key] = item
+            values.setdefault(value, {})[item.key] = None
 
     def _values(self, name: str, item: Item[T]) -> Sequence[str]:
         try:
@@ -339,6 +352,14 @@ def _discard(groups: dict[str, dict[Key, Item[T]]], value: str, key: Key) -> Non
     group = groups.get(value)
     if group is not None and group.pop(key, None) is not None and not group:
         del groups[value]
+
+
+def _discard_key(groups: dict[str, dict[Key, None]], value: str, key: Key) -> None:
+    group = groups.get(value)
+    if group is not None:
+        group.pop(key, None)
+        if not group:
+            del groups[value]
 
 
 def is_older(resource_version: str, known: str) -> bool:

@@ -92,10 +92,10 @@ class Informer(Generic[T]):
         """Keep an index for `indexed`."""
         self._cache.add_index(name, function)
 
-    def add_handler(self, handler: Handler[T]) -> None:
-        """Register a handler of every change; it is called at once with what is there already."""
+    def add_handler(self, handler: Handler[T], *, replay: bool = True) -> None:
+        """Register a handler of every change; it is called at once with what is there already, unless it knows that."""
         self._handlers.append(handler)
-        if self._cache.items:
+        if replay and self._cache.items:
             self._call(handler, [Change(None, item, True) for item in self._cache.items.values()])
 
     def add_load_handler(self, handler: Callable[[], None]) -> None:
@@ -130,7 +130,7 @@ class Informer(Generic[T]):
 
     def indexed_items(self, index: str, value: str) -> list[Item[T]]:
         """The objects with an index value, with their encoded form."""
-        return list(self._read().indexed(index, value).values())
+        return self._read().indexed(index, value)
 
     def index_values(self, index: str) -> Iterable[str]:
         """All values of an index."""

@@ -28,6 +28,9 @@ class Delays(Generic[K]):
     def __len__(self) -> int:
         return len(self._due)
 
+    def __contains__(self, key: K) -> bool:
+        return key in self._due
+
     def add(self, key: K, seconds: float, priority: int) -> None:
         """Make a key ready after some time."""
         when = self._clock.monotonic() + seconds

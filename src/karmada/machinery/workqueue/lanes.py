@@ -64,6 +64,13 @@ class Lanes(Generic[K]):
             keys = lanes[lane] = Tenants()
         keys.append(key, tenant)
 
+    def remove(self, key: K, priority: int) -> bool:
+        """Take a key out that waits with a priority; whether it did."""
+        if self._priority.get(key) != priority:
+            return False
+        del self._priority[key]
+        return True
+
     def highest(self) -> int | None:
         """The highest priority of which a key may be taken."""
         return next((priority for priority in self._order if self._levels[priority].turns), None)

@@ -66,6 +66,8 @@ class WorkQueue(Generic[K]):
         self.name = name
         self._background_limit = background_limit
         self._background = 0
+        self._held = False
+        """Whether keys of the first load have to wait, whoever is free."""
         self._lane = lane
         self._tenant = tenant
         self._retries = retries
@@ -132,7 +134,7 @@ class WorkQueue(Generic[K]):
     async def get(self) -> K:
         """Wait for a key. The caller works on it alone until it calls `done`."""
         while True:
-            full = self._background_limit is not None and self._background >= self._background_limit
+            full = self._held or (self._background_limit is not None and self._background >= self._background_limit)
             if self._only_background():
                 if self._in_turn or full:
                     await self._wait()
@@ -175,6 +177,26 @@ class WorkQueue(Generic[K]):
         """Whether a key in process was only found by the first load."""
         work = self._processing.get(key)
         return work is not None and work.priority <= Priority.INITIAL
+
+    def hold(self) -> None:
+        """Hand out no keys of the first load until `release`; whatever happens is worked on meanwhile."""
+        self._held = True
+
+    def release(self) -> None:
+        """Hand out keys of the first load again."""
+        self._held = False
+        self._wake()
+
+    def withdraw(self, key: K) -> bool:
+        """Do not work on a key after all if only the first load found it; whether it waited for nothing else."""
+        if not self._lanes.remove(key, Priority.INITIAL):
+            return False
+        del self._added_at[key]
+        return True
+
+    def is_pending(self, key: K) -> bool:
+        """Whether a key is ready, in process or due later."""
+        return key in self._lanes or key in self._processing or key in self._delays
 
     def close(self) -> None:
         """No more adds; `get` hands out what is ready and then raises `QueueClosed`."""
