@@ -8,7 +8,6 @@ from karmada.api.crd.definition import definitions
 from karmada.api.feature_gates import DEFAULTS
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
-from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.controllers.composition import Recorders
 from karmada.controllers.context import Context
 from karmada.interpreter.customizable import CustomizableInterpreter
@@ -157,7 +156,12 @@ async def _nobody(endpoint, body):
 
 
 def server(clock, storage=None):
-    return ApiServer(ApiServerOptions(storage or MemoryStorage(), now=clock.now))
+    """A member's API server, with what it holds once it has started unless there is a storage."""
+    return MEMBER.server() if storage is None else _member(storage)
+
+
+def _member(storage):
+    return ApiServer(ApiServerOptions(storage, now=VirtualClock().now))
 
 
 def make_hub(storage):
@@ -169,13 +173,14 @@ async def install_crds(client):
         await client.resource(CRDS).create(crd)
 
 
-HUB = Blueprint(make_hub, install_crds)
+HUB, MEMBER = Blueprint(make_hub, install_crds), Blueprint(_member)
 """Validating and establishing the CRDs takes longer than most tests on a plane: it is done once per process."""
 
 
 def on_a_plane(test, expected="nothing"):
     """Run a test on a control plane; no handler of an informer may fail, unless what it says is expected."""
-    HUB.prepare()
+    for blueprint in (HUB, MEMBER):
+        blueprint.prepare()
     failed = UnexpectedFailures()
 
     async def scenario():

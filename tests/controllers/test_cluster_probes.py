@@ -9,7 +9,7 @@ from tests.controllers.recorded import recorded
 
 from karmada.apiserver.server import ADMIN
 from karmada.controllers.cluster_status import ClusterStatusController, StatusOptions
-from karmada.machinery.errors import NotFound, ServerError, Timeout, Unavailable
+from karmada.machinery.errors import BadAnswer, NotFound, ServerError, Timeout, Unavailable
 from karmada.machinery.sharding.ownership import Ownership, Tenure
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.connections import connection_of
@@ -295,5 +295,17 @@ def test_the_clusters_of_a_shard_that_was_lost_are_forgotten(undivided):
         assert members.forgotten == []
         await controller.lost(ownership, ownership.shard("m1"))
         assert members.forgotten == ([] if undivided else ["m1"])
+
+    on_a_member(scenario)
+
+
+@pytest.mark.parametrize("path", ["/readyz", "/version"])
+def test_a_member_that_gives_bad_answers_is_cut_off(path):
+    async def scenario(plane, members, _):
+        members.transport.answers = {path: BadAnswer("an answer without an end")}
+        await plane.cluster("m1", ready="Unknown")
+        await plane.clock.sleep(15)
+        text = "cluster is cut off because it misbehaves: an answer without an end"
+        assert await condition(plane) == ("False", "ClusterMisbehaving", text)
 
     on_a_member(scenario)

@@ -118,3 +118,38 @@ def test_an_outcome_that_cannot_be_written_is_an_event_and_not_executed_again():
         assert controller.results["error"] == 1
 
     on_a_plane(scenario)
+
+
+def test_a_fire_that_another_process_claimed_is_its_own_and_the_next_is_ours():
+    async def scenario(plane):
+        controller = await begin(plane)
+
+        async def before(request):
+            if request.verb is Verb.PATCH and request.resource == CRONS:
+                plane.transport.before = None
+                await plane.client.transport.send(request)
+
+        await plane.clock.sleep(5)
+        plane.transport.before = before
+        await until(plane, "2023-11-14T23:00:30Z")
+        assert (plane.transport.before, await replicas(plane)) == (None, 1)
+        await until(plane, "2023-11-15T23:00:30Z")
+        assert await replicas(plane) == 5
+        assert controller.errors == 0
+
+    on_a_plane(scenario)
+
+
+def test_what_goes_before_its_next_fire_is_announced_is_let_go():
+    async def scenario(plane):
+        async def before(request):
+            if request.verb is Verb.PATCH and request.resource == CRONS:
+                plane.transport.before = None
+                await plane.client.resource(CRONS).delete("c", "default")
+
+        plane.transport.before = before
+        controller = await begin(plane)
+        await plane.clock.sleep(5)
+        assert (plane.transport.before, controller.errors) == (None, 0)
+
+    on_a_plane(scenario)

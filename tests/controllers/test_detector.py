@@ -2,14 +2,17 @@
 
 import asyncio
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from tests.controllers.observing import does
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane, unloadable
 
 from karmada.api.policy.v1alpha1 import OverridePolicy, PropagationPolicy
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.detector.detector import Detector
+from karmada.controllers.detector.policies import REVIEWED
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
 from karmada.machinery.errors import Forbidden
@@ -37,6 +40,7 @@ def start(plane):
     detector = Detector(plane.context, templates)
     plane.start(detector.templates)
     plane.start(detector.policies)
+    return detector
 
 
 @pytest.mark.parametrize("first", ["template", "policy"])
@@ -169,6 +173,40 @@ def test_a_policy_whose_kind_cannot_be_loaded_keeps_no_other_from_going():
             await plane.clock.sleep(1)
         await plane.clock.sleep(10)
         assert [tree["metadata"]["name"] for tree in (await policies.list()).items] == ["first"]
+
+    on_a_plane(scenario)
+
+
+def test_a_template_is_looked_at_once_for_what_a_user_does_and_not_for_its_own_claim():
+    async def scenario(plane):
+        await plane.client.resource(type_of(PropagationPolicy)).create(WITHOUT_OVERRIDE)
+        detector = start(plane)
+        templates = plane.client.resource(CONFIG_MAPS)
+        edit = templates.patch("settings", {"data": {"a": "b"}}, "default")
+        assert await does(plane, detector.templates, templates.create(TEMPLATE), edit) == [1, 1]
+        assert await claimed(plane) == ["ConfigMap", "ResourceBinding"]
+
+    on_a_plane(scenario)
+
+
+def test_others_get_their_turn_while_a_policy_looks_at_all_that_it_has_claimed():
+    async def scenario(plane):
+        policies, templates = plane.client.resource(type_of(PropagationPolicy)), plane.client.resource(CONFIG_MAPS)
+        await policies.create(WITHOUT_OVERRIDE)
+        for number in range(50):
+            await templates.create({"metadata": {"name": f"m{number}", "namespace": "default"}})
+        queue = start(plane).templates.queue
+        await plane.clock.sleep(20)
+        seen = [queue.adds]
+
+        async def watch():
+            while seen[-1] - seen[0] < 50:
+                seen.append(queue.adds)
+                await asyncio.sleep(0)
+
+        await policies.patch("p", {"spec": {"conflictResolution": "Overwrite"}}, "default")
+        await watch()
+        assert max(later - earlier for earlier, later in pairwise(seen)) <= REVIEWED
 
     on_a_plane(scenario)
 

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.controllers.executing import SPACE, Watched, begin, condition, edit, executing, manifest, said, work, works
+from tests.controllers.observing import events
 from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, NAMESPACES, WORKS, on_a_plane, server
 
 from karmada.machinery.errors import Conflict, Invalid
@@ -182,6 +183,25 @@ def test_an_object_that_goes_unseen_meanwhile_is_created_again():
     executing(scenario)
 
 
+def test_a_work_that_is_long_gone_takes_nothing_from_its_successor():
+    async def scenario(plane, member, controller):
+        await work(plane)
+        plane.transport.held = {WORKS}
+        mine, theirs = plane.client.resource(WORKS), {"work.karmada.io/permanent-id": "another"}
+        await mine.patch("settings", {"metadata": {"finalizers": None}}, SPACE)
+        await mine.delete("settings", SPACE)
+        await work(plane, suspendDispatching=True)
+        await mine.patch("settings", {"metadata": {"labels": theirs}}, SPACE)
+        await member.objects.patch("settings", {"metadata": {"labels": theirs}, "data": {"a": "2"}}, "default")
+        await plane.clock.sleep(5)
+        found = await member.objects.get("settings", "default")
+        assert (found["metadata"]["labels"] | theirs, found["data"]) == (found["metadata"]["labels"], {"a": "2"})
+        assert member.written == [Verb.CREATE]
+        plane.transport.held = frozenset()
+
+    executing(scenario)
+
+
 def test_an_object_without_its_namespace_is_tried_once_each_time():
     async def scenario(plane, member, controller):
         elsewhere = manifest()
@@ -252,3 +272,20 @@ def test_a_restart_looks_at_every_work_once():
             await member.connection.close()
 
     on_a_plane(scenario)
+
+
+def test_a_work_that_is_gone_is_neither_brought_anywhere_nor_reported():
+    async def scenario(plane, member, controller):
+        await plane.condition("m1", "Ready", "False")
+        await plane.clock.sleep(2)
+        await work(plane, finalizers=[FINALIZER])
+        plane.transport.held = {WORKS}
+        await plane.client.resource(WORKS).patch("settings", {"metadata": {"finalizers": None}}, SPACE)
+        await plane.client.resource(WORKS).delete("settings", SPACE)
+        await plane.condition("m1", "Ready", "True")
+        await plane.clock.sleep(10)
+        assert (member.written, controller.errors) == ([], 0)
+        assert await events(plane) == set()
+        plane.transport.held = frozenset()
+
+    executing(scenario)

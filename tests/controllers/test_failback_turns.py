@@ -289,3 +289,27 @@ def test_a_failback_that_failed_begins_anew_when_the_cluster_is_healthy_again():
         assert (await state(plane))[0] == "True"
 
     on_a_plane(scenario)
+
+
+def test_a_workload_without_a_placement_stays():
+    async def scenario(plane):
+        controller = await begin(plane)
+        await bind(plane, placement=None)
+        await plane.clock.sleep(600)
+        assert await triggered(plane) == []
+        assert controller.errors == 0
+
+    on_a_plane(scenario)
+
+
+def test_a_workload_does_not_go_where_nobody_says_since_when_all_is_well():
+    async def scenario(plane):
+        await begin(plane)
+        ready = {"type": "Ready", "status": "Unknown", "reason": "Test", "message": ""}
+        ready["lastTransitionTime"] = "2023-11-14T22:13:20Z"
+        await plane.client.resource(CLUSTERS).patch("m1", {"status": {"conditions": [ready]}}, subresource="status")
+        await bind(plane)
+        await plane.clock.sleep(1200)
+        assert await triggered(plane) == []
+
+    on_a_plane(scenario)

@@ -46,10 +46,21 @@ def test_a_policy_finds_its_templates_until_the_cache_shows_their_bindings_with_
     assert fresh.of_policy("id") == []
 
 
-@pytest.mark.parametrize("end", [FreshClaims.gone, FreshClaims.released], ids=["deleted", "released"])
-def test_a_template_that_is_gone_or_free_is_nobodys(end):
+@pytest.mark.parametrize("deleted", [False, True], ids=["released", "deleted"])
+def test_a_template_that_is_gone_or_free_is_nobodys(deleted):
     fresh = FreshClaims()
     with fresh.claiming(WEB, "id"):
         fresh.claimed(WEB, "7")
-    end(fresh, WEB)
+    if deleted:
+        fresh.gone(WEB)
+    else:
+        fresh.released(WEB, "id")
     assert fresh.of_policy("id") == []
+
+
+def test_a_template_that_another_policy_claimed_while_the_first_let_go_is_the_others():
+    fresh = FreshClaims()
+    with fresh.claiming(WEB, "next"):
+        fresh.claimed(WEB, "7")
+    fresh.released(WEB, "id")
+    assert fresh.of_policy("next") == [WEB]

@@ -3,6 +3,8 @@
 import pytest
 from tests.controllers.plane import CLUSTERS, NAMESPACES, WORKS, Interfering, OneMember, on_a_plane, server
 from tests.controllers.test_endpointslice_dispatch import slice_of
+from tests.controllers.test_execution import Through
+from tests.controllers.test_slice_troubles import Away
 
 from karmada.api.work.v1alpha1 import Work
 from karmada.apiserver.server import ADMIN
@@ -46,11 +48,11 @@ def bringing(name="m2-web-1"):
 class Run:
     """A member m1, and the controller on a control plane."""
 
-    def __init__(self, plane, members):
+    def __init__(self, plane, members, reached=None):
         self.plane = plane
         self.slices = members.client.resource(SLICES)
         self.works = plane.client.resource(WORKS)
-        self._leftovers = LeftoverSlices(plane.context, members, plane.context.informers.of(Work))
+        self._leftovers = LeftoverSlices(plane.context, reached or members, plane.context.informers.of(Work))
 
     def start(self):
         self.plane.start(self._leftovers.controller)
@@ -58,8 +60,11 @@ class Run:
     async def left(self):
         return [one["metadata"]["name"] for one in (await self.slices.list(Scope("default"))).items]
 
+    def errors(self):
+        return self._leftovers.controller.errors
+
     def no_error(self):
-        assert self._leftovers.controller.errors == 0
+        assert self.errors() == 0
 
 
 def with_a_member(test, ready="True"):
@@ -231,5 +236,72 @@ def test_a_slice_that_its_member_does_not_delete_is_tried_again():
             await plane.clock.sleep(GRACE + 20)
             assert (await run.left(), refused) == ([], ["m2-web-1"])
             await members.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_nobody_asks_about_slices_whose_works_are_known():
+    async def test(run):
+        asked = []
+
+        async def before(request):
+            if request.verb is Verb.GET and request.resource == WORKS:
+                asked.append(request.name)
+
+        run.plane.transport.before = before
+        await run.works.create(bringing())
+        await run.slices.create(brought())
+        run.start()
+        await run.plane.clock.sleep(3 * GRACE)
+        await run.slices.patch("m2-web-1", {"endpoints": []}, "default")
+        await run.plane.clock.sleep(3 * GRACE)
+        assert (await run.left(), asked) == (["m2-web-1"], [])
+        run.no_error()
+
+    with_a_member(test)
+
+
+def test_a_member_that_is_not_reached_is_tried_again():
+    async def scenario(plane):
+        await plane.cluster("m1")
+        async with server(plane.clock) as one:
+            inner = OneMember(one, plane.clock)
+            away = Away(inner)
+            run = Run(plane, inner, away)
+            await run.slices.create(brought())
+            run.start()
+            await plane.clock.sleep(5)
+            assert run.errors() > 0
+            away.away = False
+            await plane.clock.sleep(GRACE * 4)
+            assert await run.left() == []
+            await inner.connection.close()
+
+    on_a_plane(scenario)
+
+
+def test_a_slice_that_goes_unseen_is_not_said_to_be_removed():
+    async def scenario(plane):
+        await plane.cluster("m1")
+        slow = []
+
+        def wrap(transport):
+            slow.append(Interfering(transport, plane.clock))
+            return slow[-1]
+
+        async with server(plane.clock) as one:
+            run = Run(plane, OneMember(one, plane.clock), reached := OneMember(Through(one, wrap), plane.clock))
+            await run.slices.create(brought())
+            run.start()
+            await plane.clock.sleep(GRACE / 2)
+            for transport in slow:
+                transport.held = {SLICES}
+            await run.slices.delete("m2-web-1", "default")
+            await plane.clock.sleep(GRACE * 2)
+            for transport in slow:
+                transport.held = frozenset()
+            assert (await plane.client.resource(EVENTS).list()).items == []
+            run.no_error()
+            await reached.connection.close()
 
     on_a_plane(scenario)

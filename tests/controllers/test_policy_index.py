@@ -25,7 +25,7 @@ class Indexed:
         list(self._cache.replace([self._cache.read(encode(policy)) for policy in policies], "1"))
 
     def indexed(self, index, value):
-        return [item.value for item in self._cache.indexed(index, value).values()]
+        return [item.value for item in self._cache.indexed(index, value)]
 
 
 def policy(called, within="", **selector):

@@ -1,8 +1,9 @@
 """Dependencies are released by who requires them no longer, and by nobody else."""
 
 import pytest
-from tests.controllers.plane import on_a_plane
-from tests.controllers.requirers import BINDINGS, HOLDS, SECRETS, World, depends, run
+from tests.controllers.observing import events, once
+from tests.controllers.plane import on_a_plane, unloadable
+from tests.controllers.requirers import BINDINGS, FAILED, HOLDS, SECRETS, World, depends, run
 
 from karmada.machinery.errors import Forbidden, NotFound
 from karmada.machinery.transport import Verb
@@ -121,3 +122,37 @@ async def test_what_was_not_released_before_a_crash_is_released_after_it(world):
     await world.bindings.patch("web-pod", {"metadata": {"finalizers": [HOLDS]}}, "default")
     await world.begin("other")
     assert "finalizers" not in (await world.tree())["metadata"]
+
+
+@run(depends())
+async def test_a_binding_that_stops_asking_while_its_dependencies_are_written_down_holds_none(world):
+    async def stop():
+        await world.bindings.patch("web-pod", {"spec": {"propagateDeps": False}}, "default")
+
+    await world.make("settings")
+    once(world.plane, Verb.PATCH, BINDINGS, stop)
+    await world.begin()
+    tree = await world.tree()
+    assert (HOLDS in tree["metadata"].get("finalizers", ()), tree["metadata"].get("annotations")) == (False, None)
+    assert await world.required() == {}
+    assert world.controller.errors == 0
+
+
+@run(depends(name="", kind="Secret", app="web"))
+async def test_dependencies_whose_kind_cannot_be_listed_are_asked_for_again_and_none_is_released(world):
+    await world.make("key", type_=SECRETS, app="web")
+    unloadable(world.plane.transport, SECRETS)
+    await world.begin()
+    assert world.controller.results["error"] > 0
+    found = {(reason, message) for _, reason, message in await events(world.plane)}
+    assert (FAILED, "secrets cannot be listed yet") in found
+
+
+@run(depends())
+async def test_a_requirer_that_is_missing_is_named_by_who_comes_next(world):
+    await world.make("settings")
+    await world.begin()
+    requirers = [{"namespace": "default", "name": name} for name in ("web-pod", "missing-pod")]
+    await world.bindings.patch("settings-configmap", {"spec": {"requiredBy": requirers}}, "default")
+    await world.patch(clusters=[{"name": "m2"}])
+    assert any("missing-pod" in message for _, reason, message in await events(world.plane) if reason == FAILED)

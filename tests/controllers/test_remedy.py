@@ -82,3 +82,19 @@ def test_what_changes_the_outcome_is_reconciled_and_nothing_else():
         assert await does(plane, controller, *steps) == list(steps.values())
 
     on_a_plane(test)
+
+
+def test_remedies_that_are_known_before_the_clusters_concern_them_all_the_same():
+    async def test(plane):
+        await plane.cluster("a")
+        await plane.condition("a", "ServiceDomainNameResolutionReady", "False")
+        await plane.client.resource(REMEDIES).create(remedy("a"))
+        plane.transport.held = {CLUSTERS}
+        controller = RemedyController(plane.context).controller
+        plane.start(controller)
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset()
+        assert await acting(plane) == ["a"]
+        assert controller.errors == 0
+
+    on_a_plane(test)

@@ -1,5 +1,7 @@
 """Collecting slices when members, the control plane or earlier Works are in the way, in virtual time."""
 
+import contextlib
+
 from tests.controllers.observing import does, refused
 from tests.controllers.plane import CLUSTERS, NAMESPACES, WORKS, Interfering, OneMember, on_a_plane, server
 from tests.controllers.test_endpointslice_dispatch import slice_of
@@ -10,7 +12,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.endpointslice_collect import EndpointSliceCollector, marker_name
 from karmada.controllers.service_export import EXPORTS, ServiceExportController
 from karmada.controllers.slice_collection import SLICES
-from karmada.machinery.errors import ServerError
+from karmada.machinery.errors import Invalid, ServerError
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import Verb
 from karmada.membership.members import MemberUnavailable
@@ -227,3 +229,39 @@ def test_what_has_services_looked_at_again():
         assert found == list(steps.values())
 
     with_a_member(test)
+
+
+def test_a_slice_that_cannot_be_read_keeps_no_other_from_being_collected():
+    async def scenario(plane):
+        await plane.cluster("m1")
+
+        class Broken(Interfering):
+            async def send(self, request):
+                answer = await super().send(request)
+                if request.verb is Verb.LIST and request.resource == SLICES:
+                    return answer.replace(b'"kubernetes.io/service-name":"broken"', b'"kubernetes.io/service-name":7')
+                return answer
+
+            @contextlib.asynccontextmanager
+            async def watch(self, request):
+                if "sendInitialEvents" in request.params:
+                    raise Invalid("sendInitialEvents is forbidden for watch")
+                async with super().watch(request) as stream:
+                    yield stream
+
+        async with server(plane.clock) as one:
+            members = OneMember(Through(one, lambda transport: Broken(transport, plane.clock)), plane.clock)
+            for name in ("broken", "web"):
+                await (
+                    OneMember(one, plane.clock)
+                    .client.resource(SLICES)
+                    .create(slice_of(f"{name}-1", labels={"kubernetes.io/service-name": name}))
+                )
+            await plane.client.resource(WORKS).create(marker())
+            controller = collecting(plane, members)
+            await plane.clock.sleep(30)
+            assert set(await collected(plane)) == {"web-1"}
+            assert controller.errors == 0
+            await members.connection.close()
+
+    on_a_plane(scenario)

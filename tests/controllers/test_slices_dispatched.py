@@ -236,3 +236,19 @@ def test_a_provider_that_is_away_is_looked_at_again_when_its_tolerance_ends():
         assert await leaving(plane, "b") == 1
 
     dispatching(scenario)
+
+
+def test_a_work_that_the_cache_does_not_show_yet_is_found_as_it_should_be():
+    async def scenario(plane, controller, name):
+        plane.transport.held = {WORKS}
+        await plane.cluster("d")
+        await plane.clock.sleep(2)
+        assert await brought(plane, "d") == {"a-web-1": ["10.0.0.1"]}
+        seen = await said(plane)
+        await ready(plane, "a", "Unknown")
+        await plane.clock.sleep(2)
+        assert (await brought(plane, "d"), controller.errors) == ({"a-web-1": ["10.0.0.1"]}, 0)
+        assert await said(plane) == seen, "nothing was brought"
+        plane.transport.held = frozenset()
+
+    dispatching(scenario)

@@ -1,5 +1,7 @@
 """What Works and events say of the objects in a member, and when nothing is said."""
 
+import dataclasses
+
 import pytest
 from tests.controllers.observing import EVENTS, events, reconciles
 from tests.controllers.plane import CONFIG_MAPS, WORKS, OneMember, on_a_plane, server
@@ -143,9 +145,9 @@ def test_what_was_reported_while_applying_is_not_reported_again():
     with_a_member(test)
 
 
-def the_work(count=1, **status):
+def the_work(count=1, manifest=None, **status):
     metadata = {"name": "w", "namespace": SPACE, "uid": "u"}
-    spec = {"workload": {"manifests": [settings() for _ in range(count)]}}
+    spec = {"workload": {"manifests": [manifest or settings() for _ in range(count)]}}
     return from_tree({"metadata": metadata, "spec": spec, "status": status}, Work)
 
 
@@ -167,7 +169,7 @@ def test_the_statuses_of_a_work_are_bounded_together(count, more):
 
         async def reported(length):
             observed = service([{"hostname": "a" * length}]) | {"spec": {"type": "LoadBalancer"}}
-            return (await reporter.status(the_work(count), 0, observed, observed)).status
+            return (await reporter.status(the_work(count), 0, observed)).status
 
         rest = len(memoryview(await reported(1))) - 1
         found = await reported(STATUS // count - rest + more // count)
@@ -193,7 +195,7 @@ def test_an_object_whose_fields_are_of_another_type_is_an_event(failures, fields
         metadata = {"name": "web", "namespace": "default", "annotations": noted}
         observed = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
         try:
-            found = (await reporter.status(the_work(), 0, observed, observed | fields)).health
+            found = (await reporter.status(the_work(), 0, observed | fields)).health
         except InterpretError:
             found = None
         await plane.clock.sleep(5)
@@ -209,7 +211,7 @@ def test_a_new_status_is_an_event_and_one_that_the_work_has_is_none():
         await plane.cluster("m1")
         reporter = StatusReporter(plane.context)
         observed = service([]) | {"spec": {"type": "ClusterIP"}}
-        first = await reporter.status(the_work(), 3, observed, observed)
+        first = await reporter.status(the_work(4, observed), 3, observed)
         which = first.identifier
         assert (which.ordinal, which.group, which.version, which.kind) == (3, "", "v1", "Service")
         assert (which.namespace, which.name, first.health) == ("default", "web", "Healthy")
@@ -218,15 +220,15 @@ def test_a_new_status_is_an_event_and_one_that_the_work_has_is_none():
         assert set(before) == {"ReflectStatusSucceed", "InterpretHealthSucceed"}
         texts = {text for _, _, text in await events(plane)}
         assert "Interpret health of object(Service/default/web) as healthy." in texts
-        known = the_work()
+        known = the_work(4, observed)
         known = type(known)(
             metadata=known.metadata, spec=known.spec, status=type(known.status)(manifest_statuses=(first,))
         )
-        await reporter.status(known, 3, observed, observed)
+        await reporter.status(known, 3, observed)
         assert await counts(plane) == before
         other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "default"}}
         await plane.clock.sleep(5)
-        assert (await reporter.status(the_work(), 0, other, other)).health == "Healthy"
+        assert (await reporter.status(the_work(), 0, other)).health == "Healthy"
         await plane.clock.sleep(5)
         texts = {text for _, _, text in await events(plane)}
         assert "Reflect status for object(ConfigMap/default/c) succeed." in texts
@@ -260,3 +262,34 @@ def test_states_that_were_reported_and_older_ones_need_no_report(reported, now, 
         assert not reporter.is_reported(known, now)
 
     on_a_plane(test)
+
+
+class Counting:
+    """An interpreter that counts how often it reads a status."""
+
+    def __init__(self, inner):
+        self._inner = inner
+        self.read = 0
+
+    async def reflect(self, observed):
+        self.read += 1
+        return await self._inner.reflect(observed)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def test_an_object_is_read_once_by_whoever_applies_it_and_not_by_whoever_watches():
+    async def test(plane, members):
+        counting = Counting(plane.context.interpreter)
+        plane.context = dataclasses.replace(plane.context, interpreter=counting)
+        start(plane, members)
+        manifest = {**SERVICE, "metadata": settings("web")["metadata"]}
+        metadata = {"name": "w", "namespace": SPACE, "finalizers": ["karmada.io/execution-controller"]}
+        tree = {"metadata": metadata, "spec": {"workload": {"manifests": [manifest]}}}
+        await plane.client.resource(WORKS).create(tree)
+        await plane.clock.sleep(30)
+        assert (await plane.client.resource(WORKS).get("w", SPACE))["status"]["manifestStatuses"]
+        assert counting.read == 1
+
+    with_a_member(test)

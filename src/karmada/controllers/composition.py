@@ -16,6 +16,7 @@ from karmada.controllers.detector.scope import ScopeOptions
 from karmada.controllers.interpretation import COMPONENT, interpretation
 from karmada.controllers.manager import ControllerManager
 from karmada.controllers.metrics import PipelineMetrics
+from karmada.controllers.resumption.group import Records
 from karmada.controllers.selection import Selection
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
@@ -37,6 +38,8 @@ class ControllerOptions:
     selection: Selection = field(default_factory=Selection)
     options: Options = field(default_factory=Options)
     tracer: Tracer = OFF
+    records: Records | None = None
+    """Where is kept over a restart what it need not look at. Not with shards: nobody knows what other replicas do."""
     backlog: TemplateBacklog | None = None
     """Where the detector counts what waits for it. Not with shards: what another replica works on would stay there."""
 
@@ -94,7 +97,7 @@ async def controllers(
         scope, concurrency = given.of(ScopeOptions).scope(), given.of(Concurrency)
         context = Context(client, informers, recorders, options.gates, interpreter, clock, scope, concurrency, metrics)
         context = replace(context, tracer=options.tracer, backlog=options.backlog)
-        manager = ControllerManager(context, members, options.selection, given, readable)
+        manager = ControllerManager(context, members, options.selection, given, readable, options.records)
         if shards is None:
             started = manager.start(supervisor)
             beside(supervisor)
@@ -109,6 +112,8 @@ async def controllers(
         try:
             yield started
         finally:
+            if manager.resumption is not None:
+                await manager.resumption.save()
             # Who asks the interpreter ends before it does: otherwise kinds would lose their customisations at the end.
             await supervisor.stop()
 

@@ -40,6 +40,10 @@ class AppliedVersions:
         """Remember a state that needs no write."""
         self._applied.setdefault(which.cluster, {}).setdefault(which.type, {})[which.key] = _Applied(version, work)
 
+    def is_noted(self, which: ObjectKey, version: str, work: Key) -> bool:
+        """Whether a state is the one that is known to be as a Work says."""
+        return self._of(which).get(which.key) == (version, work)
+
     def forget(self, which: ObjectKey) -> None:
         """The object is being deleted by us: its disappearance is no drift."""
         self._of(which).pop(which.key, None)

@@ -39,7 +39,7 @@ from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.members import Member, Members, MemberUnavailable
 from karmada.overrides.identity import Identity, IdentityChanged
 from karmada.works.build import manifest_of
-from karmada.works.member import NotOurs, is_unchanged, merge_observed, require_ours
+from karmada.works.member import NotOurs, is_unchanged, merge_observed, of_another_work, require_ours
 from karmada.works.status import is_applied
 
 COMPONENT = "execution-controller"
@@ -74,10 +74,11 @@ class ExecutionController:
         self._encoded = context.client.encoded(type_of(Work))
         self._recorder = context.recorder(COMPONENT)
         self._reports = WorkReports(context, self._recorder, self._commit, reporter)
-        self._versions = AppliedVersions()
+        self.versions = AppliedVersions()
+        """What was written to members."""
         self._pace = Pace(context.clock)
-        self._removal = MemberDeletion(context.metrics, self._versions)
-        self._following = MemberWatches(self._clusters, self._member_changed, self._member_loaded)
+        self._removal = MemberDeletion(context.metrics, self.versions)
+        self.following = MemberWatches(self._clusters, self._member_changed, self._member_loaded)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -177,11 +178,11 @@ class ExecutionController:
         for _ in range(ATTEMPTS):
             try:
                 if body is not None:
-                    return await self._update(desired, body, collection, member, owner)
+                    return await self._update(desired, body, collection, member, work)
                 if not await self._is_present(work):
                     raise WorkGone
                 answer = await collection.create(orjson.dumps(desired), key.namespace)
-                self._versions.record(ObjectKey(member.name, collection.type, key), answer, owner)
+                self.versions.record(ObjectKey(member.name, collection.type, key), answer, owner)
                 self._context.metrics.created[labels_of(SUCCESS, desired, member.name)] += 1
                 return Applied(answer, written=True)
             except (AlreadyExists, Conflict, NotFound) as error:
@@ -198,10 +199,12 @@ class ExecutionController:
         raise refusal
 
     async def _update(
-        self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member, owner: Key
+        self, desired: JSONObject, body: bytes, collection: Resource[bytes], member: Member, work: Work
     ) -> Applied:
         observed = untrusted_tree(body)
         require_ours(desired, observed, member.name)
+        if of_another_work(desired, observed) and not await self._is_present(work):
+            raise WorkGone
         merge_observed(desired, observed)
         interpreter = self._context.interpreter
         if interpreter.enabled(kind_of(desired), Operation.RETAIN):
@@ -214,12 +217,13 @@ class ExecutionController:
             before.restore(desired)
         metadata = desired["metadata"]
         which = ObjectKey(member.name, collection.type, Key(metadata.get("namespace", ""), metadata["name"]))
+        owner = Key(work.metadata.namespace, work.metadata.name)
         version = observed["metadata"].get("resourceVersion", "")
         if is_unchanged(desired, observed):
-            self._versions.note(which, version, owner)
+            self.versions.note(which, version, owner)
             return Applied(body, written=False)
         answer = await collection.update(orjson.dumps(desired))
-        self._versions.record(which, answer, owner)
+        self.versions.record(which, answer, owner)
         self._context.metrics.updated[labels_of(SUCCESS, desired, member.name)] += 1
         return Applied(answer, written=True)
 
@@ -272,7 +276,7 @@ class ExecutionController:
         """The member's collection of the manifest's kind and the informer of what Karmada manages in it."""
         served = await member.client.mapper.of_kind(manifest["apiVersion"], manifest["kind"])
         informer = member.managed(served.type)
-        self._following.follow(member.name, served.type, informer)
+        self.following.follow(member.name, served.type, informer)
         return member.client.encoded(served.type), informer
 
     def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
@@ -280,7 +284,7 @@ class ExecutionController:
         space = names.execution_space(cluster)
         for change in changes:
             which = ObjectKey(cluster, type_, change.key)
-            if self._versions.drifted(which, change):
+            if self.versions.drifted(which, change):
                 work = work_of(change.item.body)
                 if work is not None and work.namespace == space:
                     wait = self._pace.wait(work)
@@ -289,14 +293,14 @@ class ExecutionController:
 
     def _member_loaded(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
         """An object that was written is not in the member: have its Work applied again."""
-        for work in self._versions.unseen(cluster, type_, informer.item):
+        for work in self.versions.unseen(cluster, type_, informer.item):
             self.controller.enqueue(work)
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         """A cluster that is back takes what waited for it; one that goes releases its Works."""
         for change in changes:
             if change.new is None:
-                self._versions.forget_cluster(change.key.name)
+                self.versions.forget_cluster(change.key.name)
                 self._pace.forget(names.execution_space(change.key.name))
                 continue
             if change.initial or not self._works.has_synced:

@@ -4,6 +4,8 @@ from typing import Any
 
 from karmada.controllers.context import Context
 from karmada.controllers.registry import CONTROLLERS, TEMPLATES, Registration, Shared
+from karmada.controllers.resumption.group import Records
+from karmada.controllers.resumption.resumption import Resumption
 from karmada.controllers.selection import Selection
 from karmada.machinery.controller import Controller
 from karmada.machinery.options import Options
@@ -22,14 +24,23 @@ class ControllerManager:
         selection: Selection | None = None,
         options: Options | None = None,
         readable: Members | None = None,
+        records: Records | None = None,
     ) -> None:
+        """`records`: where is kept over a restart what it need not look at."""
         self._gates = context.gates
         self._selection = selection or Selection()
-        self._shared = Shared(context, members, self._selection, options or Options(), readable)
+        self._shared = Shared(context, members, self._selection, options or Options(), readable, records)
+        self.resumption: Resumption | None = None
+        """Knows what a restart need not look at, if all that has to be known is."""
 
     def start(self, supervisor: Supervisor) -> list[Controller[Any]]:
         """Start every wanted controller, each restarted on its own when it dies; returns those with work queues."""
-        return [controller for each in self._wanted() for controller in self._start(each, supervisor)]
+        started = [controller for each in self._wanted() for controller in self._start(each, supervisor)]
+        records, acting = self._shared.records, self._shared.parts.complete()
+        if records is not None and acting is not None:
+            self.resumption = Resumption(self._shared.context, acting, records)
+            supervisor.start("resumption", self.resumption.run)
+        return started
 
     def start_divided(self, supervisor: Supervisor, ownership: Ownership) -> list[Controller[Any]]:
         """Start the controllers whose keys are divided between replicas, and what they read."""

@@ -27,17 +27,24 @@ class MemberWatches:
         self._followed: dict[str, dict[tuple[GroupVersionResource, Scope], Informer[JSONObject]]] = {}
         clusters.add_handler(self._clusters_changed)
 
-    def follow(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> bool:
-        """Have the changes of a kind in a cluster handed on, the first load too; whether they were not so far."""
+    def follow(
+        self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject], *, replay: bool = True
+    ) -> bool:
+        """Have the changes of a kind in a cluster handed on, the first load too unless that is known; whether they were
+        not so far."""
         followed = self._followed.setdefault(cluster, {})
         part = (type_, informer.scope)
         if followed.get(part) is informer:
             return False
         followed[part] = informer
-        informer.add_handler(lambda changes: self._handle(cluster, type_, changes))
+        informer.add_handler(lambda changes: self._handle(cluster, type_, changes), replay=replay)
         if (loaded := self._loaded) is not None:
             informer.add_load_handler(lambda: loaded(cluster, type_, informer))
         return True
+
+    def of(self, cluster: str, type_: GroupVersionResource, scope: Scope) -> Informer[JSONObject] | None:
+        """The informer of a kind in a cluster, or of the part in `scope`, if it is followed."""
+        return self._followed.get(cluster, {}).get((type_, scope))
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         for change in changes:

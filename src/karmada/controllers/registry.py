@@ -39,6 +39,8 @@ from karmada.controllers.quota_status import QuotaStatusController
 from karmada.controllers.quota_sync import QuotaSyncController
 from karmada.controllers.remedy import RemedyController
 from karmada.controllers.replicas_syncer import ReplicasSyncer
+from karmada.controllers.resumption.group import Records
+from karmada.controllers.resumption.parts import Parts
 from karmada.controllers.scale_target_marker import ScaleTargetMarker
 from karmada.controllers.selection import Selection
 from karmada.controllers.service_export import ServiceExportController
@@ -71,6 +73,7 @@ class Shared:
         selection: Selection,
         options: Options,
         readable: Members | None = None,
+        records: Records | None = None,
     ) -> None:
         self.context = context
         self.members = members
@@ -78,6 +81,8 @@ class Shared:
         """The members for controllers that only read."""
         self.selection = selection
         self.options = options
+        self.records = records
+        """Where is kept over a restart what need not be looked at."""
         self.ownership: Ownership | None = None
         """The shards of this process; None when it has all keys."""
 
@@ -85,6 +90,11 @@ class Shared:
     def templates(self) -> Templates:
         """The resource templates of all kinds that may be propagated."""
         return Templates(self.context)
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The controllers that act on bindings, as far as they were made."""
+        return Parts(self.templates, self.members, self.status_reporter)
 
     @cached_property
     def storm(self) -> EvictionStorm:
@@ -122,7 +132,7 @@ class Registration:
 
 
 def _detector(shared: Shared) -> Iterable[tuple[str, Part]]:
-    detector = Detector(shared.context, shared.templates)
+    detector = shared.parts.detector = Detector(shared.context, shared.templates)
     yield TEMPLATES, shared.templates.run
     yield "resource-detector", detector.templates
     yield "resource-detector policies", detector.policies
@@ -133,22 +143,27 @@ def _dependencies(shared: Shared) -> Iterable[tuple[str, Part]]:
 
 
 def _binding(shared: Shared) -> Iterable[tuple[str, Part]]:
-    yield "binding", BindingController(shared.context, shared.templates).controller
+    binding = shared.parts.binding = BindingController(shared.context, shared.templates)
+    yield "binding", binding.controller
 
 
 def _binding_status(shared: Shared) -> Iterable[tuple[str, Part]]:
-    yield "bindingStatus", BindingStatusController(shared.context, shared.templates).controller
+    status = shared.parts.binding_status = BindingStatusController(shared.context, shared.templates)
+    yield "bindingStatus", status.controller
 
 
 def _execution(shared: Shared) -> Iterable[tuple[str, Part]]:
     works = shared.context.informers.of(Work)
-    yield "execution", ExecutionController(shared.context, shared.members, works, shared.status_reporter).controller
+    execution = ExecutionController(shared.context, shared.members, works, shared.status_reporter)
+    shared.parts.execution = execution
+    yield "execution", execution.controller
 
 
 def _work_status(shared: Shared) -> Iterable[tuple[str, Part]]:
     works, reporter = shared.context.informers.of(Work), shared.status_reporter
     assert reporter is not None
-    yield "workStatus", WorkStatusController(shared.context, shared.members, works, reporter).controller
+    status = shared.parts.work_status = WorkStatusController(shared.context, shared.members, works, reporter)
+    yield "workStatus", status.controller
 
 
 def _cluster(shared: Shared) -> Iterable[tuple[str, Part]]:

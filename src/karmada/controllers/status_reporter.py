@@ -6,7 +6,7 @@ What is copied from a member is bounded (`limits.STATUS`); an object that the in
 """
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from karmada.api import events
@@ -14,12 +14,13 @@ from karmada.api.base import ABSENT
 from karmada.api.codec import raw
 from karmada.api.work.v1alpha1 import ManifestStatus, ResourceIdentifier, Work
 from karmada.controllers.context import Context
-from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.interpreter.model import InterpretError, Operation, gvk, kind_of
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Key, number
 from karmada.machinery.limits import STATUS, printable
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import JSONObject
+from karmada.works.head import head_of
 
 R = TypeVar("R")
 _SHAPES = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
@@ -36,10 +37,13 @@ class StatusReporter:
         self._log = ThrottledLog(logging.getLogger(__name__), context.clock.monotonic)
         self._reported: dict[Key, tuple[str, Sequence[str]]] = {}
         """By Work: its uid and the resourceVersions of its objects when they were last reported."""
+        self.on_report: Callable[[Key], None] = lambda work: None
+        """Called with each Work whose objects were reported."""
 
-    async def status(self, work: Work, ordinal: int, manifest: JSONObject, observed: JSONObject) -> ManifestStatus:
+    async def status(self, work: Work, ordinal: int, observed: JSONObject) -> ManifestStatus:
         """What one object's state means; raises `InterpretError`."""
-        metadata, kind = manifest["metadata"], kind_of(manifest)
+        manifest = head_of(work, ordinal)
+        kind = gvk(manifest.api_version, manifest.kind)
         about = ObjectReference.to(work)
         judged = self._interpreter.enabled(kind_of(observed), Operation.HEALTH)
         reflected = await self._reflect(about, observed)
@@ -55,8 +59,8 @@ class StatusReporter:
                 version=kind.version,
                 kind=kind.kind,
                 resource="",
-                namespace=metadata.get("namespace", ""),
-                name=metadata["name"],
+                namespace=manifest.namespace,
+                name=manifest.name,
             ),
             status=encoded,
             health=await self._health(about, observed) if judged else "Healthy",
@@ -67,7 +71,17 @@ class StatusReporter:
 
     def report(self, work: Work, versions: Sequence[str]) -> None:
         """These states of the Work's objects are in its status now."""
-        self._reported[Key(work.metadata.namespace, work.metadata.name)] = (work.metadata.uid, versions)
+        key = Key(work.metadata.namespace, work.metadata.name)
+        self.resume(key, work.metadata.uid, versions)
+        self.on_report(key)
+
+    def resume(self, work: Key, uid: str, versions: Sequence[str]) -> None:
+        """These states of a Work's objects were in its status before a restart."""
+        self._reported[work] = (uid, versions)
+
+    def is_last(self, work: Key, uid: str, versions: Sequence[str]) -> bool:
+        """Whether exactly these states were reported last."""
+        return self._reported.get(work) == (uid, versions)
 
     def is_reported(self, work: Work, versions: Sequence[str]) -> bool:
         """Whether these states, or later ones, are in the Work's status already."""

@@ -4,6 +4,7 @@ A kind that appears (a CRD is created) is followed at once. Objects are handed o
 decoded by whoever needs the tree.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ObjectReference, ResourceBinding
@@ -43,6 +44,10 @@ class Templates:
         self._context = context
         self._handlers: list[Handler] = []
         self._followed: dict[GroupVersionResource, tuple[ApiResource, Informer[JSONObject]]] = {}
+        self._types: dict[tuple[str, str], GroupVersionResource] = {}
+        """Of the kinds that are followed, by apiVersion and kind."""
+        self._more = asyncio.Event()
+        """Set when another kind is followed."""
         self._dynamic = DynamicInformers(
             context.informers,
             context.client.mapper,
@@ -125,18 +130,34 @@ class Templates:
         which = identity(body)
         return Item(Key(which.namespace, which.name), which.uid, which.resource_version, body, TREE)
 
+    def type_of(self, api_version: str, kind: str) -> GroupVersionResource | None:
+        """The type of a followed kind."""
+        return self._types.get((api_version, kind))
+
     def cached(self, type_: GroupVersionResource) -> Informer[JSONObject] | None:
         """The informer of a followed kind."""
         followed = self._followed.get(type_)
         return followed[1] if followed else None
 
+    async def followed(self, type_: GroupVersionResource) -> Informer[JSONObject]:
+        """The informer of a kind, which is waited for: until its kind is followed, and until it has loaded."""
+        while type_ not in self._followed:
+            await self._more.wait()
+        informer = self._followed[type_][1]
+        await informer.synced()
+        return informer
+
     def _started(self, resource: ApiResource, informer: Informer[JSONObject]) -> None:
         self._followed[resource.type] = (resource, informer)
+        self._types[resource.api_version, resource.kind] = resource.type
+        self._more.set()
+        self._more = asyncio.Event()
         for handler in self._handlers:
             self._attach(resource, informer, handler)
 
     def _stopped(self, resource: ApiResource) -> None:
         del self._followed[resource.type]
+        self._types.pop((resource.api_version, resource.kind), None)
 
     @staticmethod
     def _attach(resource: ApiResource, informer: Informer[JSONObject], handler: Handler) -> None:

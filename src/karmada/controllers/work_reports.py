@@ -16,7 +16,6 @@ from karmada.machinery.committer import Absent, Committer
 from karmada.machinery.errors import BadAnswer
 from karmada.machinery.events import EventRecorder, ObjectReference
 from karmada.machinery.limits import printable
-from karmada.works.build import manifest_of
 from karmada.works.status import is_applied
 
 
@@ -112,7 +111,7 @@ class WorkReports:
             return None
         try:
             statuses = [
-                await self._reporter.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(one.body))
+                await self._reporter.status(work, ordinal, untrusted_tree(one.body))
                 for ordinal, one in enumerate(applied)
             ]
         except (InterpretError, BadAnswer):

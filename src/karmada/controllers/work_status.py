@@ -22,7 +22,7 @@ from karmada.machinery.limits import printable
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.machinery.workqueue.queue import Priority
 from karmada.membership.members import Member, Members, MemberUnavailable
-from karmada.works.build import manifest_of
+from karmada.works.head import Head, head_of
 from karmada.works.status import is_applied
 
 LANE_LIMIT = 32
@@ -53,7 +53,7 @@ class WorkStatusController:
         self._commit = Committer(context.client.of(Work))
         self._reporter = reporter
         self._pace = Pace(context.clock)
-        self._following = MemberWatches(self._clusters, self._member_changed)
+        self.following = MemberWatches(self._clusters, self._member_changed)
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -80,14 +80,14 @@ class WorkStatusController:
             member = await self._members.connect(cluster)
         except MemberUnavailable as error:
             return Retry(str(error))
-        manifests = [manifest_of(work, ordinal) for ordinal in range(len(work.spec.workload.manifests))]
+        manifests = [head_of(work, ordinal) for ordinal in range(len(work.spec.workload.manifests))]
         informers = [await self._informer(manifest, member) for manifest in manifests]
         loaded = [informer.has_synced for informer in informers]
         if not all(loaded):
             # A member that hangs must not hold up others. Objects bring their Work here when they are loaded.
             return RequeueAfter(LOADING) if any(loaded) else DONE
         observed = [
-            informer.item(Key(manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"]))
+            informer.item(Key(manifest.namespace, manifest.name))
             for informer, manifest in zip(informers, manifests, strict=True)
         ]
         versions = [item.resource_version if item is not None else "" for item in observed]
@@ -117,17 +117,17 @@ class WorkStatusController:
         """The status of the objects that exist (recreating others is not this controller's business)."""
         return tuple(
             [
-                await self._reporter.status(work, ordinal, manifest_of(work, ordinal), untrusted_tree(item.body))
+                await self._reporter.status(work, ordinal, untrusted_tree(item.body))
                 for ordinal, item in enumerate(observed)
                 if item is not None
             ]
         )
 
-    async def _informer(self, manifest: JSONObject, member: Member) -> Informer[JSONObject]:
+    async def _informer(self, manifest: Head, member: Member) -> Informer[JSONObject]:
         """The followed objects of a manifest's kind."""
-        served = await member.client.mapper.of_kind(manifest["apiVersion"], manifest["kind"])
+        served = await member.client.mapper.of_kind(manifest.api_version, manifest.kind)
         informer = member.managed(served.type)
-        self._following.follow(member.name, served.type, informer)
+        self.following.follow(member.name, served.type, informer)
         return informer
 
     def _works_changed(self, change: Change[Work]) -> list[Key]:

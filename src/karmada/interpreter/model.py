@@ -119,10 +119,11 @@ class Interpreter(Protocol):
 
 def kind_of(resource: JSONObject) -> GroupVersionKind:
     """The kind of a tree."""
-    return _kind(str(resource.get("apiVersion", "")), str(resource.get("kind", "")))
+    return gvk(str(resource.get("apiVersion", "")), str(resource.get("kind", "")))
 
 
 @lru_cache(maxsize=1024)
-def _kind(api_version: str, kind: str) -> GroupVersionKind:
+def gvk(api_version: str, kind: str) -> GroupVersionKind:
+    """A kind by its two names on the wire."""
     group, _, version = api_version.rpartition("/")
     return GroupVersionKind(group, version, kind)

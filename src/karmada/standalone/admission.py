@@ -13,6 +13,8 @@ from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.model import Denied, Handler, Inventory, JSONObject, Lookup, Operation, Review
 from karmada.webhook.reviews import untrack
 
+_OPERATIONS = {operation.value: operation for operation in Operation}
+
 
 class KarmadaAdmission:
     """An `AdmissionPlugin` made of the webhook's handlers."""
@@ -48,9 +50,10 @@ class KarmadaAdmission:
         handler = self._handlers.get((request.type.group, request.type.plural))
         if handler is None:
             return
-        review = self._review(request, handler)
-        if handler.mutate is None or review.operation not in handler.mutate_on or request.object is None:
+        operation = _OPERATIONS[request.operation._value_]
+        if handler.mutate is None or operation not in handler.mutate_on or request.object is None:
             return
+        review = self._review(request, handler)
         status = request.object.get("status")
         try:
             handler.mutate(review)
@@ -66,7 +69,7 @@ class KarmadaAdmission:
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Judge the object: by what is said of all kinds, then by what is said of its own."""
-        operation = Operation(request.operation.value)
+        operation = _OPERATIONS[request.operation._value_]
         for name in (("*", "*"), (request.type.group, request.type.plural)):
             handler = self._handlers.get(name)
             if handler is None or handler.validate is None or operation not in handler.validate_on:
@@ -81,7 +84,7 @@ class KarmadaAdmission:
         """The request as the handler knows the kind: in its version."""
         known = request.type.api_version if handler.version == "*" else f"{handler.group}/{handler.version}"
         return Review(
-            Operation(request.operation.value),
+            _OPERATIONS[request.operation._value_],
             request.namespace,
             request.name,
             in_version(request.object, known) if request.object else {},

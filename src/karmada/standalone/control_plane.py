@@ -28,6 +28,7 @@ from karmada.controllers.composition import ControllerOptions, Recorders, contro
 from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.idle_kinds import idle_kinds
 from karmada.controllers.metrics import PipelineMetrics
+from karmada.controllers.resumption.group import Records
 from karmada.controllers.selection import Selection
 from karmada.controllers.taint_manager import TaintManagerOptions
 from karmada.dashboard.server import Dashboard
@@ -113,6 +114,8 @@ class ControlPlaneOptions:
     """Path of the administrator's kubeconfig, for the commands that the dashboard shows them."""
     decisions: Path | None = None
     """Where the scheduler's last decisions are kept over a restart; None forgets them."""
+    records: Records | None = None
+    """Where is kept what a restart need not look at; None looks at everything."""
     gateway: bool = False
     """Whether karmada-gateway runs beside this process."""
     addons: frozenset[str] = frozenset()
@@ -236,7 +239,7 @@ class ControlPlane:
     async def _start_controllers(self) -> None:
         options = self.options
         chosen = ControllerOptions(
-            options.gates, options.selection, options.options, self._tracer(MANAGER), self._backlog
+            options.gates, options.selection, options.options, self._tracer(MANAGER), options.records, self._backlog
         )
         self._autoscaled.forget_left(self._informers.of(Cluster))
         started = await self._stack.enter_async_context(

@@ -8,6 +8,9 @@ import sys
 from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from importlib.metadata import entry_points
+from itertools import pairwise
 from pathlib import Path
 
 from karmada.api.feature_gates import DEFAULTS
@@ -18,6 +21,8 @@ from karmada.apiserver.controllers.namespaces import KUBERNETES_GRACE
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.apiserver.storage.sqlite import SqliteStorage, StoredSnapshot, Unwritable
 from karmada.controllers.flags import add_controller_flags, options_of, without_effect
+from karmada.controllers.resumption.program import fingerprint
+from karmada.interpreter.plugins import GROUP as PLUGINS
 from karmada.machinery import logging as logs
 from karmada.machinery.flags import FlagParser, add_tracing, add_truth, checked
 from karmada.machinery.flags import port as port_number
@@ -29,10 +34,13 @@ from karmada.membership.component_roles import user_of
 from karmada.standalone.children import report_ready
 from karmada.standalone.control_plane import ADDONS, ControlPlane, ControlPlaneOptions
 from karmada.standalone.layout import GATEWAY_ACCESS
+from karmada.standalone.settled_store import SettledStore
 
 ADMIN = "system:admin"
 """The name that Karmada's own installation lets reach into members."""
 CONTEXT = "karmada-apiserver"
+READY = "--ready-descriptor"
+"""Its value differs from start to start."""
 LOADING = 15.0
 """Seconds after which a control plane counts as ready whatever it has not loaded."""
 MENDING = 5.0
@@ -61,23 +69,24 @@ def parser() -> FlagParser:
     add_truth(made, "--enable-dashboard", True, "Serve the dashboard at /dashboard.")
     add("--addons", type=checked(_addons), default=frozenset(), help=f"Of {', '.join(ADDONS)}, comma-separated.")
     add_controller_flags(made)
-    add("--ready-descriptor", type=int, default=-1, help=SUPPRESS)
+    add(READY, type=int, default=-1, help=SUPPRESS)
     return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM; the exit status."""
-    flags = parser().parse(argv)
+    given = sys.argv[1:] if argv is None else argv
+    flags = parser().parse(given)
     logs.setup(flags.verbosity, logs.Format(flags.logging_format))
     try:
-        options = _options(flags)
+        options = _options(flags, given)
     except (ValueError, OSError) as error:
         sys.stderr.write(f"error: {spelled(error)}\n")
         return 1
     return run(lambda: _serve(flags, options))
 
 
-def _options(flags: Namespace) -> ControlPlaneOptions:
+def _options(flags: Namespace, given: Sequence[str]) -> ControlPlaneOptions:
     folder: Path = flags.data
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     keys = folder / "pki"
@@ -87,6 +96,7 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         storage=MemoryStorage() if flags.memory else SqliteStorage(_database(flags)),
         folder=keys,
         decisions=None if flags.memory else folder / "decisions.sqlite",
+        records=settled_records(folder, given) if not flags.memory else None,
         gates=chosen.gates,
         selection=chosen.selection,
         options=chosen.options,
@@ -102,6 +112,15 @@ def _options(flags: Namespace) -> ControlPlaneOptions:
         addons=flags.addons,
         spans=spans_to(flags.tracing_endpoint, "karmada") if flags.tracing_endpoint else None,
     )
+
+
+def settled_records(folder: Path, given: Sequence[str]) -> SettledStore | None:
+    """What a restart need not look at. None where interpreters of users are installed: their code may be edited in
+    place, which nobody would notice."""
+    if entry_points(group=PLUGINS):
+        return None
+    others = [value for flag, value in pairwise(("", *given)) if READY not in (flag, value)]
+    return SettledStore(folder / "settled.sqlite", partial(fingerprint, others))
 
 
 def _database(flags: Namespace) -> Path:

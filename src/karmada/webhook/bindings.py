@@ -9,7 +9,7 @@ from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, Component, ResourceBinding, ResourceBindingSpec
 from karmada.policies.binding import objection
 from karmada.policies.quota import difference, usage
-from karmada.webhook.model import Denied, Operation, Review, decoded, refuse_if_any
+from karmada.webhook.model import Denied, Operation, Review, decoded, refuse_if_any, stored
 from karmada.webhook.quota_booking import book
 
 Binding = ResourceBinding | ClusterResourceBinding
@@ -31,7 +31,7 @@ async def validate_binding(review: Review) -> None:
     """Judge a ResourceBinding."""
     binding = decoded(review.object, ResourceBinding)
     require_amounts(binding.spec)
-    before = decoded(review.old, ResourceBinding) if review.old is not None else None
+    before = stored(review.old, ResourceBinding) if review.old is not None else None
     if before is not None and review.operation is Operation.UPDATE:
         require_amounts(before.spec)
     refuse_if_any(_dependency_errors(binding))
@@ -46,7 +46,7 @@ async def validate_binding(review: Review) -> None:
 async def validate_cluster_binding(review: Review) -> None:
     """Judge a ClusterResourceBinding."""
     binding = decoded(review.object, ClusterResourceBinding)
-    before = decoded(review.old, ClusterResourceBinding) if review.old is not None else None
+    before = stored(review.old, ClusterResourceBinding) if review.old is not None else None
     refuse_if_any(_identity_errors(binding, before, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID))
 
 

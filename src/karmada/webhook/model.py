@@ -153,3 +153,11 @@ def decoded(tree: JSONObject, kind: type[T]) -> T:
     if place := out_of_range(tree, kind):
         raise Denied(f"{place}: the number does not fit the field", code=400, reason="")
     return found
+
+
+def stored(tree: JSONObject, kind: type[T]) -> T:
+    """An object as it is stored, as a type: what is judged of new ones was judged of it."""
+    try:
+        return from_tree(tree, kind, complete=True)
+    except DecodeError as error:
+        raise Denied(str(error), code=400, reason="") from error

@@ -101,12 +101,13 @@ class WorkBuilder:
         self._gates = gates
         self._completions = job_completions(template, binding.spec, targets(binding.spec))
         self._conflicts = conflict_resolution(template, binding.spec)
+        self._identity = _identity(binding)
         self.name = work_name(binding.spec)
         """The name of the binding's Works; each lies in the namespace of its cluster."""
 
     def owns(self, body: bytes) -> bool:
         """Whether a Work that cannot be read as a whole says in its metadata that it was made for the binding."""
-        return made_for(body) == recorded(ObjectMeta(annotations=self._identity()[1]))
+        return made_for(body) == recorded(ObjectMeta(annotations=self._identity[1]))
 
     def _trace(self) -> dict[str, str]:
         """The trace context that the binding carries."""
@@ -130,13 +131,13 @@ class WorkBuilder:
         copy = overridden.resource
         self._inject_state(copy)
         self._which.restore(copy)
-        identity, noted = self._identity()
+        identity, noted = self._identity
         self._mark(copy, identity, noted)
         metadata = ObjectMeta(
             name=self.name,
             namespace=names.execution_space(target.name),
             finalizers=(finalizers.WORK,),
-            labels=identity,
+            labels=dict(identity),
             annotations={
                 annotations.CONFLICT_RESOLUTION: self._conflicts,
                 **self._trace(),
@@ -158,20 +159,6 @@ class WorkBuilder:
                 ),
             ],
         )
-
-    def _identity(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Labels and annotations that lead from a Work or a member's object back to the binding."""
-        metadata = self._binding.metadata
-        if isinstance(self._binding, ResourceBinding):
-            key = labels.RESOURCE_BINDING_PERMANENT_ID
-            noted = {
-                annotations.RESOURCE_BINDING_NAMESPACE: metadata.namespace,
-                annotations.RESOURCE_BINDING_NAME: metadata.name,
-            }
-        else:
-            key = labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID
-            noted = {annotations.CLUSTER_RESOURCE_BINDING_NAME: metadata.name}
-        return {key: metadata.labels.get(key, "")}, noted
 
     def _mark(self, copy: JSONObject, identity: dict[str, str], noted: dict[str, str]) -> None:
         merge_labels(copy, identity)
@@ -195,6 +182,21 @@ class WorkBuilder:
         task = spec.graceful_eviction_tasks[-1]
         if task.purge_mode == "Directly" and spec.clusters[0].name not in task.clusters_before_failover:
             merge_labels(copy, task.preserved_label_state)
+
+
+def _identity(binding: Binding) -> tuple[dict[str, str], dict[str, str]]:
+    """Labels and annotations that lead from a Work or a member's object back to the binding."""
+    metadata = binding.metadata
+    if isinstance(binding, ResourceBinding):
+        key = labels.RESOURCE_BINDING_PERMANENT_ID
+        noted = {
+            annotations.RESOURCE_BINDING_NAMESPACE: metadata.namespace,
+            annotations.RESOURCE_BINDING_NAME: metadata.name,
+        }
+    else:
+        key = labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID
+        noted = {annotations.CLUSTER_RESOURCE_BINDING_NAME: metadata.name}
+    return {key: metadata.labels.get(key, "")}, noted
 
 
 class WorkTerminating(Exception):

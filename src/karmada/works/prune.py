@@ -1,10 +1,11 @@
 """Takes out of a manifest what belongs to the control plane's own copy and must not reach a member."""
 
+from collections.abc import Set
 from typing import Any
 
 JSONObject = dict[str, Any]
 
-_METADATA = (
+_METADATA = {
     "creationTimestamp",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
@@ -15,15 +16,15 @@ _METADATA = (
     "uid",
     "ownerReferences",
     "finalizers",
-)
-_CONTROLLER_UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
-_JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
-_DEPLOYMENT_ANNOTATIONS = (
+}
+_CONTROLLER_UID = {"controller-uid", "batch.kubernetes.io/controller-uid"}
+_JOB_NAME = {"job-name", "batch.kubernetes.io/job-name"}
+_DEPLOYMENT_ANNOTATIONS = {
     "deployment.kubernetes.io/revision",
     "deployment.kubernetes.io/revision-history",
     "deployment.kubernetes.io/desired-replicas",
     "deployment.kubernetes.io/max-replicas",
-)
+}
 _SERVICE_ACCOUNT_UID = "kubernetes.io/service-account.uid"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
@@ -43,7 +44,7 @@ def prune(manifest: JSONObject) -> None:
             _prune_service(manifest)
         case "v1", "Secret":
             if manifest.get("type") == "kubernetes.io/service-account-token":
-                _drop(_map(manifest, "metadata", "annotations"), (_SERVICE_ACCOUNT_UID,))
+                _drop(_map(manifest, "metadata", "annotations"), {_SERVICE_ACCOUNT_UID})
                 manifest.pop("data", None)
         case "v1", "PersistentVolumeClaim":
             noted = _map(manifest, "metadata", "annotations")
@@ -55,15 +56,14 @@ def prune_metadata(manifest: JSONObject) -> None:
     """Drop what every API server writes itself, in place."""
     metadata = manifest.get("metadata")
     if isinstance(metadata, dict):
-        for field in _METADATA:
-            metadata.pop(field, None)
+        _drop(metadata, _METADATA)
 
 
 def _prune_job(manifest: JSONObject) -> None:
     spec = _map(manifest, "spec")
     if not spec.get("manualSelector"):
         _drop(_map(spec, "selector", "matchLabels"), _CONTROLLER_UID)
-        _drop(_map(spec, "template", "metadata", "labels"), (*_CONTROLLER_UID, *_JOB_NAME))
+        _drop(_map(spec, "template", "metadata", "labels"), _CONTROLLER_UID | _JOB_NAME)
     spec.pop("ttlSecondsAfterFinished", None)
 
 
@@ -89,6 +89,6 @@ def _map(node: Any, *path: str) -> JSONObject:
     return node if isinstance(node, dict) else {}
 
 
-def _drop(entries: JSONObject, keys: tuple[str, ...]) -> None:
-    for key in keys:
-        entries.pop(key, None)
+def _drop(entries: JSONObject, keys: Set[str]) -> None:
+    for key in entries.keys() & keys:
+        del entries[key]

@@ -14,6 +14,7 @@ import msgspec
 from karmada.api import annotations, finalizers, labels, name_rules, names
 from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha1 import Work
+from karmada.works.head import head_of
 
 JSONObject = dict[str, Any]
 API_VERSION, KIND = "discovery.k8s.io/v1", "EndpointSlice"
@@ -46,8 +47,11 @@ class Use(NamedTuple):
     def service(self, work: Work) -> MemberKey | None:
         """The Service whose slice a Work was collected for by this use."""
         marks = work.metadata.labels
-        name, namespace = marks.get(self.name_label), marks.get(self.namespace_label)
-        if not name or not namespace or self.kind not in users(work.metadata) or is_dispatched(work.metadata):
+        name = marks.get(self.name_label)
+        if not name:
+            return None  # so are nearly all Works, and everybody is asked about each
+        namespace = marks.get(self.namespace_label)
+        if not namespace or self.kind not in users(work.metadata) or is_dispatched(work.metadata):
             return None
         cluster = cluster_of(work.metadata)
         return MemberKey(cluster, namespace, name) if cluster else None
@@ -60,20 +64,6 @@ MULTI_CLUSTER = Use(
     labels.MULTI_CLUSTER_SERVICE_NAME,
     finalizers.ENDPOINT_SLICE_DISPATCH,
 )
-
-
-class _Metadata(msgspec.Struct, frozen=True):
-    name: str = ""
-    namespace: str = ""
-
-
-class _Head(msgspec.Struct, frozen=True, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
-    metadata: _Metadata = _Metadata()
-
-
-_head = msgspec.json.Decoder(_Head)
 
 
 def users(metadata: ObjectMeta) -> set[str]:
@@ -97,12 +87,12 @@ def slice_name(work: Work) -> tuple[str, str] | None:
     if len(work.spec.workload.manifests) != 1:
         return None
     try:
-        head = _head.decode(work.spec.workload.manifests[0])
+        head = head_of(work)
     except msgspec.DecodeError:
         return None
-    if (head.api_version, head.kind) != (API_VERSION, KIND) or not head.metadata.name or not head.metadata.namespace:
+    if (head.api_version, head.kind) != (API_VERSION, KIND) or not head.name or not head.namespace:
         return None
-    return head.metadata.namespace, head.metadata.name
+    return head.namespace, head.name
 
 
 def collected_slice(work: Work) -> MemberKey | None:

@@ -36,6 +36,7 @@ class Detector:
         self._policy_reconciler = PolicyReconciler(
             context, templates, self._reconciler, self._writer, waiting, self._fresh, self._enqueue
         )
+        self.settled = self._policy_reconciler.settled
         self._backlog = context.backlog
         self._user_changes: set[TemplateKey] = set()
         """Templates whose user change has not been acted on yet; every other key in the queue is Karmada's doing."""
@@ -87,6 +88,11 @@ class Detector:
     async def _reconcile_policy(self, key: PolicyKey) -> Result:
         priority = Priority.INITIAL if self.policies.queue.is_background(key) else Priority.NORMAL
         return await self._policy_reconciler.reconcile(key, priority)
+
+    def withdraw(self, key: TemplateKey) -> None:
+        """A template that only the first load found is as it was left: nobody need look at it."""
+        if self.templates.queue.withdraw(key):
+            self._user_changes.discard(key)
 
     def _enqueue(self, key: TemplateKey, cause: Cause, priority: int = Priority.NORMAL) -> None:
         if cause is Cause.USER:

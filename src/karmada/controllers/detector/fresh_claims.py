@@ -27,7 +27,7 @@ class FreshClaims:
     def claiming(self, key: TemplateKey, permanent_id: str) -> Iterator[None]:
         """A claim is written in this context; its binding is written after it."""
         self._under_way[key] = set()
-        self._unbound[key[1:]] = (key, permanent_id)
+        self.unbinds(key, permanent_id)
         try:
             yield
         finally:
@@ -56,13 +56,18 @@ class FreshClaims:
         if known is not None and known[1] in permanent_ids:
             del self._unbound[key]
 
+    def unbinds(self, key: TemplateKey, permanent_id: str) -> None:
+        """From now on no binding may lead to a template with the claim of a policy."""
+        self._unbound[key[1:]] = (key, permanent_id)
+
     def is_unbound(self, key: TemplateKey, permanent_id: str) -> bool:
         """Whether a template has the claim of a policy, and the cache does not show its binding."""
         return self._unbound.get(key[1:]) == (key, permanent_id)
 
-    def released(self, key: TemplateKey) -> None:
-        """The claim was taken back."""
-        self._unbound.pop(key[1:], None)
+    def released(self, key: TemplateKey, permanent_id: str) -> None:
+        """The claim of a policy was taken back; that of another one which came meanwhile stays."""
+        if self.is_unbound(key, permanent_id):
+            del self._unbound[key[1:]]
 
     def gone(self, key: TemplateKey) -> None:
         """The template does not exist any more."""

@@ -1,7 +1,7 @@
 """Reconciles one policy: releases what it no longer matches, enqueues what it may match, cleans up when it goes."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +22,7 @@ from karmada.machinery.controller import DONE, Result
 from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import ApiError, Unavailable
 from karmada.machinery.events import ObjectReference
-from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
@@ -85,6 +85,9 @@ class PolicyReconciler:
         self._waiting = waiting
         self._fresh = fresh
         self._enqueue = enqueue
+        self.settled: set[Key] = set()
+        """Bindings that are as a restart found them, and were left with nothing to do before it: a policy that is as
+        well need not look at them."""
         self._recorder = context.recorder(COMPONENT)
         self._commit = Committer(context.client.of(PropagationPolicy), status_subresource=False)
         self._commit_wide = Committer(context.client.of(ClusterPropagationPolicy), status_subresource=False)
@@ -118,7 +121,9 @@ class PolicyReconciler:
         for unbound in self._fresh.of_policy(claim_of(policy).permanent_id):
             await self._review_unbound(unbound, policy)
             self._enqueue(unbound, cause, priority)
-        for number, binding in enumerate(self._claimed(policy)):
+        # After a restart most of what there is is as it was left.
+        settled = self.settled if priority <= Priority.INITIAL else frozenset[Key]()
+        for number, binding in enumerate(self._claimed(policy, settled)):
             if number % REVIEWED == REVIEWED - 1:
                 await asyncio.sleep(0)
             found = await self._template_of(binding)
@@ -240,13 +245,13 @@ class PolicyReconciler:
         stronger.sort(key=explicit_priority, reverse=True)
         return [PolicyKey(other.metadata.namespace, other.metadata.name) for other in stronger]
 
-    def _claimed(self, policy: Policy) -> Iterator[Binding]:
-        """The bindings that a policy holds now, each decoded when its turn comes: thousands at once would take most of
-        a second, in which nobody else runs, and stay in memory together."""
+    def _claimed(self, policy: Policy, settled: Collection[Key] = ()) -> Iterator[Binding]:
+        """The bindings that a policy holds now, but for those of no interest, each decoded when its turn comes:
+        thousands at once would take most of a second, in which nobody else runs, and stay in memory together."""
         permanent_id = claim_of(policy).permanent_id
         namespaced = self._writer.bindings.indexed_items(CLAIMED_BY_POLICY, permanent_id)
         wide = self._writer.wide_bindings.indexed_items(CLAIMED_BY_POLICY, permanent_id)
-        return (item.value for item in chain[Item[Any]](namespaced, wide))
+        return (item.value for item in chain[Item[Any]](namespaced, wide) if item.key not in settled)
 
     async def _template_of(self, binding: Binding) -> tuple[TemplateKey, JSONObject] | None:
         reference = binding.spec.resource
@@ -260,8 +265,10 @@ class PolicyReconciler:
         return key, item.value
 
     async def _release(self, key: TemplateKey, template: JSONObject, binding: Binding, claim: Claim) -> None:
+        self._fresh.unbinds(key, claim.permanent_id)
         await self._writer.release_binding(binding, claim)
         await self._writer.release(key, template, claim)
+        self._fresh.released(key, claim.permanent_id)
 
 
 def spelled(claim: Claim) -> str:

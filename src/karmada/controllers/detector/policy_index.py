@@ -69,9 +69,6 @@ class Waiting:
     def __len__(self) -> int:
         return len(self._subjects)
 
-    def __contains__(self, key: TemplateKey) -> bool:
-        return key in self._subjects
-
     def add(self, key: TemplateKey, subject: Subject) -> None:
         """Have a resource wait."""
         self._subjects[key] = subject

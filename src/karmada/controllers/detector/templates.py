@@ -3,6 +3,7 @@
 import logging
 from enum import Enum
 from time import perf_counter
+from typing import Any
 
 from karmada.api import events, labels, names
 from karmada.api.policy.v1alpha1 import (
@@ -22,9 +23,10 @@ from karmada.machinery.controller import DONE, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Key
+from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.policies.binding import BindingRefused
-from karmada.policies.claims import Claim, claim_of, holder_of
+from karmada.policies.claims import Claim, claim_of, holder_of, holds
 from karmada.policies.election import Policy, elect
 from karmada.policies.matching import Match, fit, subject_of
 
@@ -125,8 +127,9 @@ class TemplateReconciler:
         if policy.metadata.deletion_timestamp is not None:
             return Retry(f"policy {claim.name} is being deleted")
         if fit(policy, subject_of(template)) is Match.NONE:
-            if self._fresh.is_unbound(key, claim.permanent_id):
-                # The policy changed while the binding was on its way: its own review did not find the two linked.
+            if self._fresh.is_unbound(key, claim.permanent_id) or self._is_half_released(key, claim):
+                # The policy's own review did not find the two linked: it changed while the binding was on its way, or
+                # whoever freed the binding died before the template was free.
                 await self.release(key, template, claim)
             return DONE
         return await self._apply(key, template, policy, cause)
@@ -147,7 +150,7 @@ class TemplateReconciler:
                     return DONE
                 if holder_of(outcome.value) != claim_of(policy):
                     # Another policy took it over since the cache saw it, and that change is on its way here.
-                    self._fresh.released(key)
+                    self._fresh.released(key, claim_of(policy).permanent_id)
                     return RequeueAfter(0.0) if again else DONE
                 if self._still_chooses(policy, template) and (not is_lazy(policy) or cause is Cause.USER):
                     await self._writer.write(outcome.value, policy)
@@ -191,8 +194,14 @@ class TemplateReconciler:
         binding = await self._writer.binding_of(key)
         if binding is not None:
             await self._writer.release_binding(binding, claim)
-        self._fresh.released(key)
         await self._writer.release(key, template, claim)
+        self._fresh.released(key, claim.permanent_id)
+
+    def _is_half_released(self, key: TemplateKey, claim: Claim) -> bool:
+        name = names.binding_name(key.kind, key.name)
+        bindings: Informer[Any] = self._writer.bindings if key.namespace else self._writer.wide_bindings
+        binding = bindings.get(name, key.namespace)
+        return binding is not None and not holds(binding.metadata.labels, claim)
 
 
 def is_lazy(policy: Policy) -> bool:

@@ -13,7 +13,7 @@ import hashlib
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,6 +22,9 @@ import orjson
 from karmada.interpreter.lua.protocol import LARGEST_ANSWER, LENGTH, WITH_PRIORITY, ErrorClass, Result, frame
 from karmada.interpreter.model import InterpretError, Unavailable
 from karmada.machinery.os_errors import spelled
+
+Spawn = Callable[[int, Sequence[str]], "subprocess.Popen[bytes]"]
+"""Starts a worker, given the descriptor of its connection and its options."""
 
 
 class ScriptError(InterpretError):
@@ -60,8 +63,11 @@ class Script:
 class Pool:
     """Runs functions of scripts."""
 
-    def __init__(self, limits: Limits | None = None, *, with_priority: bool = False) -> None:
+    def __init__(
+        self, limits: Limits | None = None, *, with_priority: bool = False, spawn: "Spawn | None" = None
+    ) -> None:
         self._limits = limits = limits or Limits()
+        self._spawn = spawn or _spawn
         self._options = [WITH_PRIORITY] if with_priority else []
         self._free: list[_Worker] = []
         self._slots = asyncio.Semaphore(limits.workers)
@@ -148,7 +154,7 @@ class Pool:
             await worker.stop()
         try:
             async with asyncio.timeout(self._limits.start_seconds):
-                return await _Worker.start(self._options, self._limits.stop_seconds)
+                return await _Worker.start(self._spawn, self._options, self._limits.stop_seconds)
         except (OSError, TimeoutError) as error:
             raise Unavailable(f"no worker for scripts could be started: {spelled(error)}") from error
 
@@ -174,10 +180,10 @@ class _Worker(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     @staticmethod
-    async def start(options: Sequence[str], stop_seconds: float) -> "_Worker":
+    async def start(spawn: "Spawn", options: Sequence[str], stop_seconds: float) -> "_Worker":
         ours, theirs = socket.socketpair()
         with theirs:
-            process = _spawn(theirs.fileno(), options)
+            process = spawn(theirs.fileno(), options)
         worker = _Worker(process, stop_seconds)
         try:
             ours.setblocking(False)

@@ -9,5 +9,5 @@ class Settings:
     """`now` gives the time as objects record it."""
 
     now: Callable[[], str]
-    with_priority: bool = False
+    with_priority: bool
     """Requirements name the priority class (gate ResourceQuotaEstimate)."""
