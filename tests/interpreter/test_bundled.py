@@ -293,3 +293,76 @@ async def test_an_empty_list_among_the_groups_of_a_ray_service_is_a_group() -> N
     spec = {"rayClusterConfig": {"workerGroupSpecs": [[]]}}
     revised = await bundled().revise({"apiVersion": "ray.io/v1", "kind": "RayService", "spec": spec}, 3)
     assert revised["spec"]["rayClusterConfig"]["workerGroupSpecs"] == [{"replicas": 2}]
+
+
+@pytest.mark.parametrize(
+    "kind", ["v1alpha1/CloneSet", "v1alpha1/DaemonSet", "v1beta1/StatefulSet", "v1alpha1/UnitedDeployment"]
+)
+async def test_kinds_of_kruise_report_which_generation_of_the_template_they_have_seen(kind: str) -> None:
+    version, _, name = kind.partition("/")
+    noted = {"resourcetemplate.karmada.io/generation": "7"}
+    observed = {"apiVersion": f"apps.kruise.io/{version}", "kind": name, "metadata": {"annotations": noted}}
+    observed |= {"metadata": {"annotations": noted, "generation": 3}, "status": {"observedGeneration": 3}}
+    status = await bundled().reflect(observed)
+    assert status is not None
+    found = [status[field] for field in ("generation", "observedGeneration", "resourceTemplateGeneration")]
+    assert found == [3, 3, 7]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "kubeflow.org/v1/Notebook",
+        "ray.io/v1/RayCluster",
+        "ray.io/v1/RayJob",
+        "ray.io/v1/RayService",
+        "sparkoperator.k8s.io/v1beta2/SparkApplication",
+        "batch.volcano.sh/v1alpha1/Job",
+    ],
+)
+async def test_the_status_of_a_single_cluster_is_taken_as_it_is(kind: str) -> None:
+    status = {"anything": {"else": []}, "state": "RUNNING", "conditions": []}
+    assert await aggregated(kind, status) == status
+
+
+FRESH = [
+    "kubeflow.org/v1/Notebook",
+    "kyverno.io/v1/Policy",
+    "kyverno.io/v1/ClusterPolicy",
+    "apps.kruise.io/v1alpha1/SidecarSet",
+    "batch.volcano.sh/v1alpha1/Job",
+]
+KEEPING = [
+    "apps.kruise.io/v1alpha1/CloneSet",
+    "ray.io/v1/RayCluster",
+    "sparkoperator.k8s.io/v1beta2/SparkApplication",
+    "flink.apache.org/v1beta1/FlinkDeployment",
+]
+
+
+@pytest.mark.parametrize("kind", [*FRESH, *KEEPING])
+async def test_what_a_template_said_before_is_kept_for_kinds_that_add_to_it(kind: str) -> None:
+    version, _, name = kind.rpartition("/")
+    resource = {"apiVersion": version, "kind": name, "metadata": {}, "spec": {}, "status": {"before": "this"}}
+    items = [AggregatedStatusItem(cluster_name=cluster, status=raw({"a": 1})) for cluster in ("m1", "m2")]
+    status = (await bundled().aggregate(resource, items))["status"]
+    assert status.get("before") == (None if kind in FRESH else "this")
+
+
+@pytest.mark.parametrize("kind", ["HelmRelease", "Kustomization", "GitRepository", "Bucket", "HelmChart"])
+async def test_kinds_of_flux_report_which_generation_of_the_template_they_have_seen(kind: str) -> None:
+    [version] = {found.version for found in bundled_rules(wall_clock) if found.kind == kind}
+    [group] = {found.group for found in bundled_rules(wall_clock) if found.kind == kind}
+    metadata = {"annotations": {"resourcetemplate.karmada.io/generation": "7"}, "generation": 3}
+    status = await bundled().reflect(
+        {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": metadata, "status": {"observedGeneration": 3}}
+    )
+    assert status is not None
+    assert [status[field] for field in ("generation", "resourceTemplateGeneration")] == [3, 7]
+
+
+async def test_nobody_names_a_priority_class_who_was_not_asked_to() -> None:
+    interpreter = bundled()
+    needs = await interpreter.replicas(CLONE_SET)
+    assert needs.requirements is not None
+    assert needs.requirements.priority_class_name == ""

@@ -187,3 +187,9 @@ def test_dependencies_of_what_has_no_spec_are_refused(spec: Any, why: str) -> No
     assert flux.BUCKET.dependencies is not None
     with pytest.raises(InterpretError, match=why):
         flux.BUCKET.dependencies({"metadata": {"namespace": "n"}, "spec": spec})
+
+
+async def test_a_port_without_a_number_is_another_one_than_the_first() -> None:
+    ports: list[dict[str, Any]] = [{"protocol": "TCP"}, {"port": 1, "protocol": "TCP"}]
+    [found] = await addresses([{"ip": "10.0.0.1", "ports": ports}], [{"ip": "10.0.0.1", "ports": ports}])
+    assert found["ports"] == ports

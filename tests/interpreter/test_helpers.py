@@ -272,3 +272,28 @@ def test_fields_that_a_type_does_not_have_are_left_out_of_its_copy() -> None:
     kept = {"metadata": {"name": "a", "labels": {"x": "y"}}, "spec": {"template": {}}}
     assert known(tree, "apps.Deployment") == kept
     assert known([tree, 7], "*apps.Deployment") == [kept, 7]
+
+
+@pytest.mark.parametrize(
+    ("time", "fits"), [("2026-01-02T03:04:05Z", True), ("2026-01-02T03:04:05", False), ("2026-01-02", False)]
+)
+def test_a_time_says_its_zone(time: str, fits: bool) -> None:
+    tree = {"metadata": {"creationTimestamp": time}}
+    for exact in (True, False):
+        if fits:
+            fit(tree, "core.Pod", exact=exact)
+        else:
+            with pytest.raises(InterpretError, match="creationTimestamp"):
+                fit(tree, "core.Pod", exact=exact)
+
+
+def test_scripts_do_not_name_the_priority_class_unless_they_shall() -> None:
+    engine = Engine()
+    engine.load("k", 'function F(pod) return 1, require("kube").accuratePodRequirements(pod) end')
+    _, needs = engine.call("k", Call(["F"], [POD], 0, Result.REPLICAS))
+    assert "priorityClassName" not in needs
+
+
+def test_what_is_empty_in_the_pod_of_a_script_stays() -> None:
+    found = HELPERS["accuratePodRequirements"]([{"spec": {"tolerations": [{}]}}])
+    assert found == {"nodeClaim": {"tolerations": [{}]}}

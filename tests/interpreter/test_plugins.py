@@ -11,7 +11,7 @@ import pytest
 
 from karmada.interpreter.facade import LayeredInterpreter, native_level
 from karmada.interpreter.model import GroupVersionKind, InterpretError, KindRules, Operation, ReplicaNeeds
-from karmada.interpreter.plugins import GROUP, load
+from karmada.interpreter.plugins import GROUP, installed, load
 from karmada.interpreter.rules_level import RulesLevel
 
 MANUAL = Path(__file__).parents[2] / "docs" / "interpreters.md"
@@ -54,6 +54,18 @@ async def test_example_of_the_manual_works(package: Path) -> None:
         await interpreter.replicas(widget(size=-1))
     with pytest.raises(InterpretError, match="rule of Widget failed: KeyError"):
         await interpreter.dependencies(widget())
+
+
+def test_what_is_installed_is_found(package: Path) -> None:
+    (package / "installed_widgets.py").write_text(
+        "from karmada.interpreter.model import GroupVersionKind, KindRules\n"
+        "RULES = {GroupVersionKind('example.io', 'v1', 'Widget'): KindRules(health=lambda observed: True)}\n"
+    )
+    about = package / "widgets-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: widgets\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(f"[{GROUP}]\nwidgets = installed_widgets:RULES\n")
+    assert WIDGET in installed().rules
 
 
 def test_broken_package_is_a_problem_and_the_others_work(package: Path) -> None:

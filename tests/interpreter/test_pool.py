@@ -88,10 +88,10 @@ async def test_cancelled_call_does_not_leave_its_answer_to_the_next() -> None:
 async def test_worker_that_has_seen_many_scripts_is_replaced() -> None:
     pool = Pool(Limits(workers=1, call_seconds=30, scripts=3))
     pids = set()
-    for number in range(6):
+    for number in range(7):
         assert await call(pool, Script.of(f"function GetReplicas(obj) return {number} end")) == [number, None]
         pids.update(pool.idle)
-    assert len(pids) == 2
+    assert len(pids) == 3
     await pool.close()
 
 
@@ -157,4 +157,33 @@ async def test_an_answer_may_be_large_and_come_in_parts() -> None:
     script = Script.of("function F(obj) local s = 'a' for i = 1, 20 do s = s .. s end return {s = s} end")
     found = await pool.call(script, ["F"], [{}], 0, Result.TABLE)
     assert found == {"s": "a" * 2**20}
+    await pool.close()
+
+
+@pytest.mark.parametrize("asked", [None, False, True])
+async def test_workers_name_the_priority_class_if_their_pool_is_asked_to(asked: bool | None) -> None:
+    pool = Pool(Limits(workers=1, call_seconds=60), **({} if asked is None else {"with_priority": asked}))
+    script = Script.of('function F(pod) return 1, require("kube").accuratePodRequirements(pod) end')
+    pod = {"spec": {"priorityClassName": "high", "nodeSelector": {"a": "b"}}}
+    _, needs = await pool.call(script, ["F"], [pod], 0, Result.REPLICAS)
+    assert needs.get("priorityClassName") == ("high" if asked else None)
+    await pool.close()
+
+
+async def test_a_pool_has_two_workers_unless_it_is_told_otherwise() -> None:
+    pool = Pool(Limits(call_seconds=60))
+    await asyncio.gather(*(call(pool, GOOD, n) for n in range(8)))
+    assert len(pool.idle) == 2
+    await pool.close()
+
+
+async def test_a_worker_is_used_for_256_scripts_unless_it_is_told_otherwise() -> None:
+    pool = Pool(Limits(workers=1, call_seconds=60))
+    seen = set()
+    for number in range(255):
+        await call(pool, Script.of(f"function GetReplicas(obj) return {number} end"))
+        seen.update(pool.idle)
+    assert len(seen) == len(pool.idle) == 1
+    await call(pool, GOOD)
+    assert pool.idle == []
     await pool.close()

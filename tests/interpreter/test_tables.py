@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,3 +146,32 @@ def test_nulls_in_lists_leave_no_holes() -> None:
 def test_a_list_of_nulls_beside_an_empty_list_is_an_empty_list() -> None:
     script = "function Same(obj) obj.n = #obj.list return obj end"
     assert same(script, {"list": [[1], [None], []]}) == {"list": [[1], [], []], "n": 3}
+
+
+def test_empty_entries_of_a_list_that_was_moved_are_what_stood_in_their_place_or_go() -> None:
+    tree = {"there": {"l": [{}, [], 7]}, "here": {"l": [{}, {}, {}, 5, {"a": 1}]}}
+    ENGINE.load("k", "function Move(obj, other) obj.there = obj.here return obj end")
+    for other in ({}, {"there": {"l": 7}}):
+        found = ENGINE.call("k", Call(["Move"], [tree, other], 2, Result.TABLE))
+        assert found["there"] == {"l": [{}, [], 5, {"a": 1}]}
+
+
+@pytest.mark.parametrize("number", [2**53, -(2**53), 2**53 - 1, 0])
+@pytest.mark.parametrize("script", [IDENTITY, READ_ALL], ids=["untouched", "read"])
+def test_whole_numbers_that_are_exact_stay_whole(script: str, number: int) -> None:
+    assert orjson.dumps(same(script, {"n": number, "inner": {"n": number}})["inner"]["n"]) == str(number).encode()
+
+
+@pytest.mark.parametrize(("depth", "fits"), [(199, True), (200, False)])
+def test_a_result_has_two_hundred_levels_at_most(depth: int, fits: bool) -> None:
+    script = (
+        f"function Same(obj) local t = {{ n = 1 }} for i = 2, {depth} do t = {{ t = t }} end return {{ t = t }} end"
+    )
+    if fits:
+        found: Any = same(script, {})
+        for _ in range(depth):
+            found = found["t"]
+        assert found == {"n": 1}
+        return
+    with pytest.raises(CallFailed, match="too large, too deep or refers to itself"):
+        same(script, {})

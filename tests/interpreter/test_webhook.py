@@ -119,6 +119,27 @@ async def test_wrong_answer_is_an_error(answer: Answer, message: str) -> None:
         await hooks.healthy(WIDGET)
 
 
+async def test_an_answer_without_what_was_asked_for_is_an_error() -> None:
+    hooks, _ = level({})
+    with pytest.raises(InterpretError, match="lacks replicas"):
+        await hooks.replicas(WIDGET)
+    hooks, _ = level({"rawStatus": None})
+    with pytest.raises(InterpretError, match="lacks rawStatus"):
+        await hooks.reflect(WIDGET)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"), [(b"<html>", "gave no valid answer: "), (b"{}", "gave no answer: response is missing")]
+)
+async def test_what_is_no_answer_at_all_is_an_error_that_names_the_webhook(body: bytes, why: str) -> None:
+    async def post(endpoint: Endpoint, question: bytes) -> bytes:
+        return body
+
+    (hook,) = hooks_of([configuration()])
+    with pytest.raises(InterpretError, match=f"^webhook {hook.id} {why}"):
+        await WebhookLevel(post, [hook]).healthy(WIDGET)
+
+
 async def test_patch_that_does_not_apply_is_an_error() -> None:
     hooks, _ = level(patch({"op": "remove", "path": "/nothing"}))
     with pytest.raises(InterpretError, match="does not apply"):
@@ -197,3 +218,14 @@ async def test_webhook_that_cannot_be_asked_leaves_the_answer_to_the_level_below
     assert (operation, name) == (Operation.REPLICAS, "customised webhook")
     assert isinstance(error, Unavailable)
     assert error.source == "ResourceInterpreterWebhookConfiguration/c"
+
+
+@pytest.mark.parametrize("junk", ["!", " ", "\n"])
+async def test_what_is_not_quite_base64_is_refused(junk: str) -> None:
+    bundle = base64.b64encode(b"pem").decode() + junk
+    hooks, _ = level({"healthy": True}, clientConfig={"url": "https://hook.example.com", "caBundle": bundle})
+    with pytest.raises(Unavailable, match=r"clientConfig.caBundle is not base64"):
+        await hooks.healthy(WIDGET)
+    hooks, _ = level({"patch": base64.b64encode(b"[]").decode() + junk, "patchType": "JSONPatch"})
+    with pytest.raises(InterpretError, match="the webhook's patch does not apply"):
+        await hooks.revise(WIDGET, 1)

@@ -161,6 +161,35 @@ def test_a_function_that_no_test_calls_survives_all_that_is_done_to_it(module: P
     assert f"False|{NOTICED[0]}" in output
 
 
+def test_a_mutant_meets_only_tests_that_run_its_lines(module: Path, tmp_path: Path) -> None:
+    module.write_text("def sign(size):\n    if size < 0:\n        return 'minus'\n    return 'plus'\n")
+    looking = "def test_plus():\n    assert sign(1) == 'plus' and 'minus' in sign.__code__.co_consts\n"
+    (tmp_path / "test_sizes.py").write_text(f"from sizes import sign\n\n{looking}")
+    (tmp_path / "test_signs.py").write_text("from sizes import sign\n\ndef test_minus():\n    sign(-1)\n")
+    output = forked(module, tmp_path).stdout.splitlines()
+    assert "False|sign: `return 'minus'` becomes `return None`" in output
+    assert "True|sign: `return 'plus'` becomes `return None`" in output
+
+
+def test_what_only_processes_of_a_test_run_is_tried_on_the_files_that_import_it(module: Path, tmp_path: Path) -> None:
+    module.write_text("def size():\n    return 7\n")
+    forking = """import os
+from sizes import size
+
+def test_in_another_process():
+    child = os.fork()
+    if child == 0:
+        os._exit(size() or 0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+    (tmp_path / "test_sizes.py").write_text(forking)
+    output = forked(module, tmp_path / "test_sizes.py").stdout.splitlines()
+    assert {line for line in output if "|" in line} == {
+        "True|size: `7` becomes `8`",
+        "True|size: `return 7` becomes `return None`",
+    }
+
+
 def test_functions_that_the_collection_froze_are_changed_too(module: Path, tmp_path: Path) -> None:
     frozen = "import gc\n\ndef pytest_collection_finish():\n    gc.collect()\n    gc.freeze()\n"
     (tmp_path / "conftest.py").write_text(frozen)

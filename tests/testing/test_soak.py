@@ -1,5 +1,7 @@
 """Long runs go on where they were, and leave a seed that breaks as a command and as a test."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,36 @@ def test_a_seed_that_may_not_break_again_becomes_no_test(tmp_path: Path) -> None
     assert not keep(seeds, "killing", Failure(7, "lost"))
     assert not keep(tmp_path / "none.txt", "leadership", Failure(7, "lost"))
     assert seeds.read_text() == ""
+
+
+SCENARIOS = """
+from tests.testing.test_unexpected import Component, explore, reconciling
+from karmada.testing import soak
+
+async def hides(world):
+    error = AttributeError("no such field")
+    world.start(Component("controller", lambda around: reconciling(around.clock, error)))
+    await world.calm(120)
+
+soak.SCENARIOS["hides"] = lambda seed: explore(hides, seed)
+soak.SCENARIOS["dies"] = lambda seed: os._exit(3) if seed else []
+print([(failure.seed, failure.story.splitlines()[0]) for failure in soak.run_chunk("hides", 5, 2)])
+try:
+    soak.run_chunk("dies", 0, 3)
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_errors_hidden_by_retries_and_processes_that_exit_are_reported() -> None:
+    command, here = [sys.executable, "-c", f"import os{SCENARIOS}"], Path(__file__).parents[2]
+    answered = subprocess.run(command, cwd=here, capture_output=True, text=True)
+
+    hidden, died = answered.stdout.splitlines()
+    story = "nothing fails that a retry hides: test failed on key; retry in 0.005 s: AttributeError('no such field')"
+    assert hidden == str([(5, f"seed 5: {story}"), (6, f"seed 6: {story}")])
+    assert died == "seeds 1 to 2 ended with 3"
+    assert answered.stderr == ""
 
 
 def broken_seed() -> int:

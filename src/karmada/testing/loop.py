@@ -10,10 +10,9 @@
 import asyncio
 import contextlib
 import heapq
-import operator
 from collections import deque
 from collections.abc import Callable, Coroutine
-from contextvars import Context
+from contextvars import Context, copy_context
 from random import Random
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -44,20 +43,49 @@ class VirtualClock(LoopClock):
         return Random(loop.draw())
 
 
+class _Call(asyncio.TimerHandle):
+    """Something that the loop is going to call, unless it is cancelled before.
+
+    A world makes tens of thousands of them. So it has only what is needed to call it: no loop, no record of where it
+    was made.
+    """
+
+    __slots__ = ()
+    _when: float
+    """Of calls that have a time."""
+
+    def __init__(self, callback: Callable[..., object], args: tuple[Any, ...], context: Context) -> None:
+        self._callback: Callable[..., object] | None = callback
+        self._args = args
+        self._context = context
+
+    def cancel(self) -> None:
+        """Call nothing, and hold on to nothing."""
+        self._callback = None
+        self._args = ()
+
+    def cancelled(self) -> bool:
+        """Whether nothing will be called."""
+        return self._callback is None
+
+    def __repr__(self) -> str:
+        return f"<call of {self._callback!r}>"
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """Runs tasks in a seeded order on virtual time."""
 
     # Set by BaseEventLoop; declared because typeshed keeps them private.
-    _ready: deque[asyncio.Handle]
+    _ready: deque[_Call]
     _stopping: bool
 
     def __init__(self, seed: int | None = None) -> None:
         super().__init__()
         self._now = 0.0
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timers: list[tuple[float, int, _Call]] = []
         """A heap of tuples, which compare without a call; cancelled timers leave it when their time comes."""
         self._timers_set = 0
-        self._order = None if seed is None else Random(seed)
+        self._bits = None if seed is None else Random(seed).getrandbits
         self._lots = Random(f"lots {seed}")
         self.steps = 0
         """How many callbacks have run."""
@@ -74,15 +102,32 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run something at a time; of several at the same time, the first that was asked for."""
-        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        timer = _Call(callback, args, copy_context() if context is None else context)
+        timer._when = when
         self._timers_set += 1
         heapq.heappush(self._timers, (when, self._timers_set, timer))
         return timer
 
+    def call_later(
+        self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run something after some time."""
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Run something in the next round."""
+        call = _Call(callback, args, copy_context() if context is None else context)
+        self._ready.append(call)
+        return call
+
+    call_soon_threadsafe = call_soon
+
     def _run_once(self) -> None:
         """One round: run what is ready, or let time pass. Called by `run_forever`."""
         timers, ready = self._timers, self._ready
-        while timers and timers[0][2].cancelled():
+        while timers and timers[0][2]._callback is None:
             heapq.heappop(timers)
         if not ready and not self._stopping:
             if not timers:
@@ -90,21 +135,31 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._now = max(self._now, timers[0][0])
         while timers and timers[0][0] <= self._now:
             timer = heapq.heappop(timers)[2]
-            if not timer.cancelled():
+            if timer._callback is not None:
                 ready.append(timer)
         for _ in range(len(ready)):
-            handle = self._choose()
-            if not handle.cancelled():
+            call = ready.popleft()
+            if ready and self._bits is not None and _is_step(call):
+                call = self._swapped(call)
+            callback = call._callback
+            if callback is not None:
                 self.steps += 1
-                handle._run()
+                try:
+                    call._context.run(callback, *call._args)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:
+                    self.call_exception_handler({"message": f"{call!r} failed", "exception": error, "handle": call})
 
-    def _choose(self) -> asyncio.Handle:
-        ready = self._ready
-        first = ready.popleft()
-        if self._order is None or not ready or not _is_step(first):
-            return first
-        # Swap with a random step of another task; callbacks that are no steps stay where they are.
-        position = self._order.randrange(len(ready) + 1)
+    def _swapped(self, first: _Call) -> _Call:
+        """Swap with a random step of another task; callbacks that are no steps stay where they are."""
+        ready, bits = self._ready, self._bits
+        assert bits is not None
+        size = len(ready) + 1
+        width = size.bit_length()
+        position = bits(width)
+        while position >= size:
+            position = bits(width)
         if position and _is_step(ready[position - 1]):
             first, ready[position - 1] = ready[position - 1], first
         return first
@@ -126,9 +181,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
             future.set_exception(error)
         return future
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Nothing is counted."""
-
     def _write_to_self(self) -> None:
         """Nothing waits for input, so nobody has to be woken."""
 
@@ -136,11 +188,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """There is no input."""
 
 
-_callback = operator.attrgetter("_callback")
-
-
-def _is_step(handle: asyncio.Handle) -> bool:
-    return isinstance(getattr(_callback(handle), "__self__", None), asyncio.Task)
+def _is_step(call: _Call) -> bool:
+    return isinstance(getattr(call._callback, "__self__", None), asyncio.Task)
 
 
 def run_virtual(main: Callable[[], Coroutine[Any, Any, T]], seed: int | None = None) -> T:

@@ -17,7 +17,7 @@ import gc
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from random import Random
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ import orjson
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.server import ADMIN, ApiServer
+from karmada.apiserver.watchcache import StoreEvent
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.transport import EventType, GroupVersionResource, JSONObject, Transport
@@ -68,16 +69,27 @@ class Component:
     """Who it is to the hub; to other servers it is an administrator, as whoever has a member's Secret is."""
 
 
-class Step(NamedTuple):
-    """One committed change."""
+class Step:
+    """One committed change. Its objects are decoded when a rule looks at them: most steps are no rule's business."""
 
-    server: str
-    kind: tuple[str, str]
-    """Group and plural of the collection."""
-    type: EventType
-    object: JSONObject
-    """The state after the change; the last state for a deletion."""
-    previous: JSONObject | None
+    def __init__(self, server: str, kind: tuple[str, str], event: StoreEvent) -> None:
+        self.server = server
+        self.kind = kind
+        """Group and plural of the collection."""
+        self.type: EventType = event.type
+        self._event = event
+
+    @cached_property
+    def object(self) -> JSONObject:
+        """The state after the change; the last state for a deletion."""
+        tree: JSONObject = orjson.loads(self._event.item.body)
+        return tree
+
+    @cached_property
+    def previous(self) -> JSONObject | None:
+        """The state before the change."""
+        before = self._event.previous
+        return None if before is None else orjson.loads(before.body)
 
 
 Rule = Callable[[Step], str | None]
@@ -277,13 +289,12 @@ class World:
     def _partition(self, name: str, server: str) -> None:
         self.clock.call_later(self.random.uniform(1.0, 20.0), self.cut(name, server))
 
-    def _committed(self, server: str, kind: tuple[str, str], event: Any) -> None:
+    def _committed(self, server: str, kind: tuple[str, str], event: StoreEvent) -> None:
         item = event.item
         self._note(f"{server}: {event.type} {kind[1]} {item.namespace}/{item.name} at {item.revision}")
         if not self._rules or self._broken.done():
             return
-        previous = orjson.loads(event.previous.body) if event.previous is not None else None
-        step = Step(server, kind, event.type, orjson.loads(item.body), previous)
+        step = Step(server, kind, event)
         for name, rule in self._rules:
             problem = rule(step)
             if problem:

@@ -39,7 +39,7 @@ def own_tests(package: str) -> str:
     return str(next(folder for folder in (place, *place.parents) if folder.is_dir()))
 
 
-def survivors(chosen: Sequence[Mutant], tests: Sequence[str]) -> list[Mutant]:
+def survivors(chosen: Sequence[Mutant], tests: Sequence[str], at_once: int) -> list[Mutant]:
     """The mutants that tests do not notice, each said at once."""
     found: list[Mutant] = []
     undecided: list[Mutant] = []
@@ -51,10 +51,10 @@ def survivors(chosen: Sequence[Mutant], tests: Sequence[str]) -> list[Mutant]:
             found.append(mutant)
             _say(f"{SURVIVED}{mutant}")
 
-    observed = forks.run(tests, chosen, SOURCES, report)
-    with tempfile.TemporaryDirectory(prefix="karmada-mutants-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+    observed = forks.run(tests, chosen, SOURCES, report, at_once)
+    with tempfile.TemporaryDirectory(prefix="karmada-mutants-") as folder, ThreadPoolExecutor(at_once) as pool:
         laboratories: SimpleQueue[Laboratory] = SimpleQueue()
-        for number in range(os.cpu_count() or 1):
+        for number in range(at_once):
             laboratories.put(Laboratory(SOURCES.parent, Path(folder) / str(number)))
 
         def kills(mutant: Mutant) -> bool:
@@ -92,6 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sample", type=int, default=0, help="how many mutants, chosen by chance (default: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", type=Path, help="output of an earlier run: try only what survived then")
+    parser.add_argument("--at-once", type=int, default=os.cpu_count() or 1, help="mutants (default: one per processor)")
     parser.add_argument("--least", type=float, default=95.0, help="percent that must be killed")
     options = parser.parse_args(arguments)
     tests = options.tests or list(dict.fromkeys(map(own_tests, options.packages)))
@@ -103,7 +104,7 @@ def main(arguments: Sequence[str]) -> int:
         chosen = [mutant for mutant in chosen if str(mutant) in survived]
     elif options.sample and options.sample < len(chosen):
         chosen = sorted(random.Random(options.seed).sample(chosen, options.sample), key=str)
-    killed = len(chosen) - len(survivors(chosen, tests))
+    killed = len(chosen) - len(survivors(chosen, tests, options.at_once))
     rate = 100 * killed / max(1, len(chosen))
     counted = f"{killed} of {len(chosen)} mutants killed ({rate:.0f} %)"
     _say(f"{' '.join(options.packages)}: {counted}; {len(found)} in all, {harmless} of them equivalent")

@@ -37,6 +37,8 @@ class Mutant(NamedTuple):
     """Which of the module's edits it is."""
     structural: bool = False
     """Whether it is equivalent by rule: see `STRUCTURAL`."""
+    lines: range = range(0)
+    """Those that what is changed is written on."""
 
     def __str__(self) -> str:
         return f"{self.module}: {self.change}"
@@ -61,7 +63,7 @@ def mutants_of(module: Path) -> list[Mutant]:
         names[change] += 1
         if names[change] > 1:
             change += f" ({names[change]})"
-        found.append(Mutant(module, change, number, edit.structural))
+        found.append(Mutant(module, change, number, edit.structural, edit.lines))
     return found
 
 
@@ -78,6 +80,7 @@ class _Edit:
     key: str | int
     value: object
     structural: bool = False
+    lines: range = range(0)
 
     def apply(self) -> object:
         """Replace it; the result is what was there."""
@@ -116,7 +119,7 @@ def _inside(node: ast.AST, owner: str) -> Iterator[_Edit]:
             if not isinstance(part, ast.AST):
                 continue
             if isinstance(field, list) and _may_be_left_out(part):
-                yield _Edit(_place(part), owner, part, field, index, ast.Pass())
+                yield _Edit(_place(part), owner, part, field, index, ast.Pass(), lines=_lines(part))
             if flags:
                 yield from _of_flags(part, owner)
             else:
@@ -135,7 +138,7 @@ def _of(node: ast.AST, owner: str) -> Iterator[_Edit]:
     """The edits of a node itself."""
 
     def edit(holder: Any, key: str | int, value: object) -> _Edit:
-        return _Edit(_place(node), owner, node, holder, key, value)
+        return _Edit(_place(node), owner, node, holder, key, value, lines=_lines(node))
 
     match node:
         case ast.Compare():
@@ -161,6 +164,10 @@ def _may_be_left_out(node: ast.AST) -> bool:
 
 def _place(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
+
+
+def _lines(node: Any) -> range:
+    return range(node.lineno, node.end_lineno + 1)
 
 
 def _called(node: ast.AST) -> str:

@@ -1,8 +1,8 @@
 """Runs tests against mutants in forks of one process that has imported and collected everything once.
 
-The first fork runs all tests without a mutant and remembers which test calls which function and how long it takes; a
-second runs them in order of speed. Then a mutant meets the tests that call what it changes, the quickest first, and
-then the others of the same files, until one fails. As many mutants are tried at once as there are processors.
+The first fork runs all tests without a mutant and remembers which test runs which line and how long it takes; a second
+runs them in order of speed. Then a mutant meets the tests that run the lines it changes, the quickest first, until one
+fails: for a test that does not, nothing is changed.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -37,12 +37,23 @@ Report = Callable[[Mutant, bool | None], None]
 """Called with each mutant and whether it was killed, or None where a fork cannot decide."""
 
 
-class Calls:
-    """The functions of some folder that are called while it listens."""
+Listener = Callable[[FrameType, str, Any], Any]
+Line = tuple[str, int]
+"""A line of a file."""
 
-    def __init__(self, folder: Path) -> None:
+
+class Calls:
+    """The functions of some folder that are called while it listens, and the lines of some modules that are run."""
+
+    def __init__(self, folder: Path, modules: Iterable[Path] = ()) -> None:
         self._folder = str(folder.resolve())
+        self._modules = frozenset(str(module.resolve()) for module in modules)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was seen."""
         self.seen: set[Place] = set()
+        self.lines: set[Line] = set()
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -54,10 +65,17 @@ class Calls:
             sys.settrace(None)
             threading.settrace(None)
 
-    def _called(self, frame: FrameType, event: str, argument: object) -> None:
+    def _called(self, frame: FrameType, event: str, argument: object) -> Listener | None:
         code = frame.f_code
         if code.co_filename.startswith(self._folder):
             self.seen.add(Place.of(code))
+            if code.co_filename in self._modules:
+                return self._ran
+        return None
+
+    def _ran(self, frame: FrameType, event: str, argument: object) -> Listener:
+        self.lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._ran
 
 
 class Observed(NamedTuple):
@@ -66,19 +84,22 @@ class Observed(NamedTuple):
     seconds: float
     places: set[Place]
     """The functions that it calls."""
+    lines: frozenset[Line] | set[Line] = frozenset()
+    """The lines of mutated modules that it runs."""
 
 
 class Forking:
     """A plugin of pytest that runs collected tests once per mutant."""
 
-    def __init__(self, mutants: Sequence[Mutant], early: Calls, report: Report, folder: Path) -> None:
+    def __init__(self, mutants: Sequence[Mutant], early: Calls, report: Report, folder: Path, at_once: int) -> None:
         self._mutants = mutants
+        self._at_once = at_once
         self._early = early
         self._report = report
-        self._calls = Calls(folder)
+        self._calls = Calls(folder, {mutant.module for mutant in mutants})
         self._seen: list[Observed] = []
-        self.passes = False
-        """Whether the tests pass without any mutant."""
+        self.failing: list[str] = ["the collection"]
+        """Tests that fail without any mutant."""
         self.files: dict[str, Observed] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -90,16 +111,19 @@ class Forking:
         plugins = session.config.pluginmanager
         plugins.unregister(plugins.get_plugin("terminalreporter"))  # nobody wants to read of every mutant's tests
         with tempfile.TemporaryDirectory(prefix="karmada-mutants-") as folder:
-            record = Path(folder) / "record"
-            if not _ended(_fork(lambda: self._observe(session, record))):
-                return True
-            self._seen = pickle.loads(record.read_bytes())
-        self.passes = _ended(_fork(lambda: self._run(session, self._by_speed(range(len(session.items))))))
-        if not self.passes:
+            record, failed = Path(folder) / "record", Path(folder) / "failed"
+            self.failing = ["one that ended the process"]
+            if _ended(_fork(lambda: self._observe(session, record))):
+                self._seen = pickle.loads(record.read_bytes())
+                if _ended(_fork(lambda: self._try_unchanged(session, failed))):
+                    self.failing = failed.read_text().splitlines()
+        if self.failing:
             return True
-        for item, (seconds, places) in zip(session.items, self._seen, strict=True):
+        for item, (seconds, places, lines) in zip(session.items, self._seen, strict=True):
             before = self.files.get(str(item.path), Observed(0, set()))
-            self.files[str(item.path)] = Observed(before.seconds + seconds, before.places | places)
+            self.files[str(item.path)] = Observed(
+                before.seconds + seconds, before.places | places, before.lines | lines
+            )
         self._try(session, functions)
         return True
 
@@ -116,18 +140,21 @@ class Forking:
             if not swap.is_possible(self._early.seen):
                 self._report(mutant, None)
                 continue
-            if len(running) >= (os.cpu_count() or 1):
+            if len(running) >= self._at_once:
                 await_one()
-            running[_fork(partial(self._passes, session, swap))] = mutant
+            running[_fork(partial(self._passes, session, swap, mutant))] = mutant
         while running:
             await_one()
 
-    def _passes(self, session: pytest.Session, swap: Swap) -> bool:
+    def _passes(self, session: pytest.Session, swap: Swap, mutant: Mutant) -> bool:
         swap.apply()
-        direct = [number for number, (_, places) in enumerate(self._seen) if places & swap.places]
-        files = {session.items[number].path for number in direct}
-        others = [number for number, item in enumerate(session.items) if item.path in files]
-        return self._run(session, list(dict.fromkeys(self._by_speed(direct) + self._by_speed(others))))
+        lines = {(str(mutant.module.resolve()), line) for line in mutant.lines}
+        noticing = [number for number, seen in enumerate(self._seen) if seen.lines & lines]
+        if not noticing:  # The compiler may have put what is written there together with what stands on another line.
+            noticing = [number for number, seen in enumerate(self._seen) if seen.places & swap.places]
+        if not noticing:  # Or it is run in processes that tests start, which are not looked into.
+            noticing = [number for number, item in enumerate(session.items) if _imports(item, mutant.module.resolve())]
+        return self._run(session, self._by_speed(noticing))
 
     def _by_speed(self, numbers: Iterable[int]) -> list[int]:
         return sorted(numbers, key=lambda number: self._seen[number].seconds)
@@ -136,12 +163,32 @@ class Forking:
         """Run all tests and write what each took and called."""
         seen = []
         for item, following in _in_turn(session.items):
-            self._calls.seen, began = set(), time.monotonic()
+            self._calls.clear()
+            began = time.monotonic()
             with self._calls.listening():
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            seen.append(Observed(time.monotonic() - began, self._calls.seen))
+            seen.append(Observed(time.monotonic() - began, self._calls.seen, self._calls.lines))
         record.write_bytes(pickle.dumps(seen))
-        return not session.testsfailed
+        return True
+
+    def _try_unchanged(self, session: pytest.Session, failed: Path) -> bool:
+        """Run all tests, the quickest first, and write which fail, also when they are tried again: a machine with other
+        work must not end a run of hours."""
+
+        def failing(numbers: list[int]) -> list[int]:
+            found = []
+            for (item, following), number in zip(
+                _in_turn([session.items[number] for number in numbers]), numbers, strict=True
+            ):
+                before = session.testsfailed
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                if session.testsfailed > before:
+                    found.append(number)
+            return found
+
+        left = failing(failing(self._by_speed(range(len(session.items)))))
+        failed.write_text("\n".join(session.items[number].nodeid for number in left))
+        return True
 
     def _run(self, session: pytest.Session, numbers: list[int]) -> bool:
         """Whether tests pass; the first that fails or takes too long ends it."""
@@ -155,6 +202,13 @@ class Forking:
             if session.testsfailed:
                 return False
         return True
+
+
+def _imports(item: pytest.Item, module: Path) -> bool:
+    """Whether the file of a test has imported a module, or anything from it."""
+    names = {name for name, known in sys.modules.items() if getattr(known, "__file__", None) == str(module)}
+    found = vars(item.module).values() if isinstance(item, pytest.Function) else ()
+    return any(getattr(one, "__module__", None) in names or getattr(one, "__name__", None) in names for one in found)
 
 
 def _in_turn(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
@@ -193,10 +247,12 @@ def _clean(child: int) -> None:
         os.killpg(child, signal.SIGKILL)
 
 
-def run(tests: Sequence[str], mutants: Sequence[Mutant], folder: Path, report: Report) -> dict[str, Observed]:
-    """Try mutants on tests; the result is what each file of tests does without any."""
+def run(
+    tests: Sequence[str], mutants: Sequence[Mutant], folder: Path, report: Report, at_once: int = 1
+) -> dict[str, Observed]:
+    """Try mutants on tests, some at once; the result is what each file of tests does without any."""
     early = Calls(folder)
-    plugin = Forking(mutants, early, report, folder)
+    plugin = Forking(mutants, early, report, folder, at_once)
     quiet = [
         "-q",
         "-n",
@@ -209,6 +265,6 @@ def run(tests: Sequence[str], mutants: Sequence[Mutant], folder: Path, report: R
     ]
     with early.listening():
         pytest.main([*quiet, *tests], plugins=[plugin])
-    if not plugin.passes:
-        raise SystemExit("the tests fail without any mutant")
+    if plugin.failing:
+        raise SystemExit("\n".join(("the tests fail without any mutant:", *plugin.failing)))
     return plugin.files

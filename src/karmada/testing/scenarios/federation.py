@@ -20,6 +20,7 @@ from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import Storage
 from karmada.controllers.context import Context
 from karmada.controllers.manager import ControllerManager
+from karmada.controllers.resumption.group import Records
 from karmada.interpreter.facade import native_interpreter
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer
@@ -112,8 +113,9 @@ async def run_manager(
     gates: FeatureGates = DEFAULTS,
     options: Options | None = None,
     started: Callable[[list[Controller[Any]]], None] = lambda _: None,
+    records: Records | None = None,
 ) -> None:
-    """The controllers of the control plane; `started` is called with them."""
+    """The controllers of the control plane; `started` is called with them. `records` outlive a crash."""
     client = Client(wrap(around.client.transport, around), field_manager="controller-manager")
 
     async def open_member(cluster: Cluster) -> Transport:
@@ -129,7 +131,8 @@ async def run_manager(
             native_interpreter(gates),
             around.clock,
         )
-        manager = ControllerManager(context, PushMembers(open_member, around.clock), options=options or Options())
+        members = PushMembers(open_member, around.clock)
+        manager = ControllerManager(context, members, options=options or Options(), records=records)
         started(manager.start(supervisor))
         await supervisor.wait()
 
@@ -226,12 +229,12 @@ def agreed(world: World) -> str | None:
     return f"there are bindings {bindings}" if len(bindings) != len(templates) else None
 
 
-async def scenario(world: World) -> None:
-    """The whole story."""
+async def scenario(world: World, records: Records | None = None) -> None:
+    """The whole story; with `records` the controller-manager keeps over its crashes what it need not look at."""
     await install(world)
     world.check("a copy goes only when its template goes", copies_stay(world))
     user = User(world)
-    world.start(Component("controller-manager", run_manager, MANAGER))
+    world.start(Component("controller-manager", partial(run_manager, records=records), MANAGER))
     world.start(Component("scheduler", run_scheduler, SCHEDULER))
     await world.clock.sleep(60)
 
