@@ -33,6 +33,7 @@ SECONDS = {
     "upgrade/test_formats.py": 15,
     "cli/test_init_for_real.py": 10,
     "engine/test_components.py": 10,
+    "controllers/test_resumption.py": 15,
     "federation/test_services.py": 10,
     "federation/test_leftovers.py": 10,
     "membership/test_reading_both_modes.py": 10,

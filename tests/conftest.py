@@ -91,6 +91,14 @@ def nothing_fails_unnoticed(request: pytest.FixtureRequest) -> Iterator[None]:
         assert not unexpected.found, "failed, and was tried again: " + "; ".join(unexpected.found[:20])
 
 
+@pytest.fixture(scope="module")
+def what_is_older_is_kept() -> None:
+    """For tests that look for garbage: what others have left in this process is looked at once, which takes most of a
+    second there, and passed over from now on."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def unrecorded() -> Iterator[None]:
     """For tests that act as a component and do what it does not."""

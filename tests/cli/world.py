@@ -15,6 +15,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.planes import stored
+
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.cli.main import execute
@@ -147,7 +149,9 @@ class World:
         self.fleet = await self._stack.enter_async_context(Fleet(self._spec, folder=self.folder / "members"))
         await self.fleet.listen()
         # The recorded control plane had no karmada-search.
-        options = ControlPlaneOptions(options=Options(QUICK), search=False, addons=self.addons)
+        options = ControlPlaneOptions(
+            storage=stored(search=False), options=Options(QUICK), search=False, addons=self.addons
+        )
         self.plane = await self._stack.enter_async_context(ControlPlane(options))
         address = await self.plane.listen()
         authority = self.plane.server.identity.authority

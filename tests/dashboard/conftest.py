@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 import pytest
 from tests.dashboard.world import Dashboards
 from tests.membership.world import QUICK, World
+from tests.planes import stored
 
 from karmada.machinery.options import Options
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
@@ -15,7 +16,7 @@ from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 async def dashboards() -> AsyncIterator[Dashboards]:
     """A listening control plane without members."""
     async with AsyncExitStack() as stack:
-        options = ControlPlaneOptions(options=Options(QUICK), dashboard=True)
+        options = ControlPlaneOptions(storage=stored(), options=Options(QUICK), dashboard=True)
         plane = await stack.enter_async_context(ControlPlane(options))
         world = World(plane, stack)
         world.endpoint = await plane.listen()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.planes import stored
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
@@ -82,7 +83,7 @@ async def federated(gates: FeatureGates = DEFAULTS, spans: Spans | None = None) 
         async def open_member(cluster: Cluster) -> Transport:
             return servers[cluster.metadata.name].direct(ADMIN)
 
-        options = ControlPlaneOptions(gates=gates, spans=spans)
+        options = ControlPlaneOptions(storage=stored(), gates=gates, spans=spans)
         plane = await stack.enter_async_context(ControlPlane(options, open_member))
         for name in MEMBERS:
             await plane.client.resource(CLUSTERS).create({"metadata": {"name": name}, "spec": {"syncMode": "Push"}})

@@ -9,8 +9,11 @@ from types import FrameType
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from tests.fuzz.attacks import ATTACKS, Attack, setup
 from tests.fuzz.server import Server, request, serving, status
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.usefixtures("what_is_older_is_kept")]
 
 CPU = 8.0
 """Seconds of the processor: several times what the slowest one takes, a fraction of what any of them took before."""
@@ -24,13 +27,9 @@ ANSWER = 8 * 1024 * 1024
 async def _cost(server: Server, data: bytes, exact: bool = False) -> tuple[bytes, float]:
     """An answer and what it took of the processor; exact about stalls, the loop spins and counts too."""
     gc.collect()
-    gc.freeze()  # what other tests have left in this process is not the server's to collect
-    try:
-        server.stall, began = 0.0, time.process_time()
-        answer = await server.send(data, exact=exact)
-        return answer, time.process_time() - began
-    finally:
-        gc.unfreeze()
+    server.stall, began = 0.0, time.process_time()
+    answer = await server.send(data, exact=exact)
+    return answer, time.process_time() - began
 
 
 async def check(server: Server, attack: Attack, limit: float = CPU) -> None:
@@ -52,8 +51,9 @@ async def check(server: Server, attack: Attack, limit: float = CPU) -> None:
     assert server.stall < STALL
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def server() -> AsyncIterator[Server]:
+    """One for all attacks, which are dry runs."""
     async with serving() as made:
         for prepared in setup():
             assert status(await made.send(prepared)) == 201

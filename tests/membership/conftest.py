@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.apiserver.storage.conftest import Etcd
 from tests.membership.world import QUICK, World
+from tests.planes import stored
 
 from karmada.aggregated.server import ClusterServer, Trust
 from karmada.apiserver.server import ADMIN, ApiServer
@@ -19,7 +20,9 @@ from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
+        plane = await stack.enter_async_context(
+            ControlPlane(ControlPlaneOptions(storage=stored(), options=Options(QUICK)))
+        )
         yield World(plane, stack)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.planes import stored
 
 from karmada.apiserver.auth.model import Attributes, UserInfo
 from karmada.apiserver.auth.rbac import RbacAuthorizer
@@ -42,7 +43,7 @@ EVERYBODY |= {("authorization.k8s.io", "selfsubjectrulesreviews")}
 @pytest.fixture(scope="module")
 def authorizer() -> RbacAuthorizer:
     async def made() -> RbacAuthorizer:
-        async with ControlPlane(ControlPlaneOptions()) as plane:
+        async with ControlPlane(ControlPlaneOptions(storage=stored())) as plane:
             for name in ("member1", "member2"):
                 for wanted in agent_objects(name, name):
                     await ensure(plane.client, wanted.type, wanted.tree)

@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from tests.planes import stored
 
 from karmada.aggregated.api import ClusterApi
 from karmada.api.crd.definition import definitions
@@ -89,7 +90,7 @@ async def test_only_a_post_is_answered(server: ApiServer) -> None:
 
 
 async def test_it_reads_bindings_in_the_name_of_its_component() -> None:
-    async with ControlPlane(ControlPlaneOptions()) as plane:
+    async with ControlPlane(ControlPlaneOptions(storage=stored())) as plane:
         clusters = plane.client.resource(objects.CLUSTERS)
         await clusters.create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})
         answer = await clusters.submit("m1", "failurereview", {})

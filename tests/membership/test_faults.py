@@ -13,6 +13,7 @@ import yaml
 from tests.membership.test_cluster_api import cluster
 from tests.membership.test_unjoin import CONFIG_MAPS, WORKS, work
 from tests.membership.world import QUICK, World, eventually
+from tests.planes import stored
 
 from karmada.agent.agent import Agent
 from karmada.agent.options import AgentOptions
@@ -226,7 +227,7 @@ async def status_with(groups: list[dict[str, Any]]) -> Cluster:
         async def open_member(_: Cluster) -> Transport:
             return Discovery(member.direct(ADMIN), groups)
 
-        async with ControlPlane(ControlPlaneOptions(options=Options(QUICK)), open_member) as plane:
+        async with ControlPlane(ControlPlaneOptions(storage=stored(), options=Options(QUICK)), open_member) as plane:
             await plane.client.resource(objects.CLUSTERS).create(cluster("m1"))
 
             async def collected() -> Cluster | None:

@@ -10,6 +10,7 @@ from tests.federation.test_services import EXPORTS, SLICES, endpoint_slice, mult
 from tests.membership.test_pull import Pull
 from tests.membership.test_unjoin import WORKS
 from tests.membership.world import QUICK, Member, World, eventually
+from tests.planes import stored
 
 from karmada.api.feature_gates import DEFAULTS
 from karmada.machinery.client import Client
@@ -31,7 +32,7 @@ GATES = DEFAULTS.with_overrides({"MultiClusterService": True})
 @pytest.fixture
 async def pull() -> AsyncIterator[Pull]:
     async with AsyncExitStack() as stack:
-        options = ControlPlaneOptions(options=Options(QUICK), gates=GATES)
+        options = ControlPlaneOptions(storage=stored(), options=Options(QUICK), gates=GATES)
         plane = await stack.enter_async_context(ControlPlane(options))
         yield Pull(World(plane, stack), await plane.listen(), stack)
 

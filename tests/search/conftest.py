@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 from tests.membership.world import QUICK, World
+from tests.planes import stored
 from tests.search.world import Searched
 
 from karmada.machinery.options import Options
@@ -15,7 +16,9 @@ from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 async def searched() -> AsyncIterator[Searched]:
     """A listening control plane with two members."""
     async with AsyncExitStack() as stack:
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
+        plane = await stack.enter_async_context(
+            ControlPlane(ControlPlaneOptions(storage=stored(), options=Options(QUICK)))
+        )
         world = Searched(World(plane, stack))
         await world.start("member1", "member2")
         yield world

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests import programs
 from tests.membership.world import QUICK, Member, World
+from tests.planes import stored
 from tests.search.workloads import DEPLOYMENTS, REPLICA_SETS, propagate, roll_out, scale_up
 from tests.search.world import PODS, VIEW, Searched, configure, registry
 
@@ -62,7 +63,9 @@ async def followed(folder: Path, *roots: str) -> AsyncIterator[Callable[[Tree], 
 @pytest.fixture
 async def searched(tmp_path: Path) -> AsyncIterator[Searched]:
     async with AsyncExitStack() as stack:
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
+        plane = await stack.enter_async_context(
+            ControlPlane(ControlPlaneOptions(storage=stored(), options=Options(QUICK)))
+        )
         made = Searched(World(plane, stack))
         await made.start("member1", "member2")
         configure(made, tmp_path)

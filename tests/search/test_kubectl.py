@@ -9,6 +9,7 @@ import pytest
 from tests import programs
 from tests.membership.test_streams import Kubectl, Workloads
 from tests.membership.world import QUICK, Member, World
+from tests.planes import stored
 from tests.search.world import PODS, PROXY, Searched, pod, registry
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
@@ -36,7 +37,9 @@ DEPLOYMENT = {
 async def world(tmp_path: Path) -> AsyncIterator[tuple[Searched, Kubectl]]:
     await asyncio.to_thread(programs.kubectl)
     async with AsyncExitStack() as stack:
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
+        plane = await stack.enter_async_context(
+            ControlPlane(ControlPlaneOptions(storage=stored(), options=Options(QUICK)))
+        )
         searched = Searched(World(plane, stack))
         await searched.start()
         work = Workloads()

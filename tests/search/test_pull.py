@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 
 from tests.membership.test_pull import Pull
 from tests.membership.world import QUICK, World, eventually
+from tests.planes import stored
 from tests.search.world import PODS, PROXY, REGISTRIES, Searched, names, pod, registry
 
 from karmada.machinery.options import Options
@@ -14,7 +15,9 @@ from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
 
 async def test_a_member_behind_a_tunnel_is_listed_and_watched() -> None:
     async with AsyncExitStack() as stack:
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
+        plane = await stack.enter_async_context(
+            ControlPlane(ControlPlaneOptions(storage=stored(), options=Options(QUICK)))
+        )
         world = World(plane, stack)
         world.endpoint = await plane.listen()
         searched = Searched(world)

@@ -9,6 +9,7 @@ import pytest
 from tests import programs
 from tests.membership.test_streams import Kubectl, Workloads
 from tests.membership.world import QUICK, Member, World
+from tests.planes import stored
 from tests.search.world import PODS, VIEW, Searched, configure, pod, registry
 
 from karmada.apiserver.requests.subresources.connect import Backends
@@ -35,7 +36,9 @@ async def world(tmp_path: Path) -> AsyncIterator[tuple[Searched, Kubectl]]:
     """Two clusters that have a running pod of the same name."""
     await asyncio.to_thread(programs.kubectl)
     async with AsyncExitStack() as stack:
-        plane = await stack.enter_async_context(ControlPlane(ControlPlaneOptions(options=Options(QUICK))))
+        plane = await stack.enter_async_context(
+            ControlPlane(ControlPlaneOptions(storage=stored(), options=Options(QUICK)))
+        )
         searched = Searched(World(plane, stack))
         await searched.start()
         for name in ("member1", "member2"):

@@ -145,6 +145,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.usefixtures("what_is_older_is_kept")
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
 async def test_nothing_is_left_of_a_closed_connection(recorder: Recorder, data: bytes, secure: bool):
