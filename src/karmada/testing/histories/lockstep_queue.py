@@ -27,8 +27,8 @@ class LockstepQueue:
 
     # What the thread uses.
 
-    def get(self) -> Any:
-        """The next job; gives the baton back while there is none."""
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """The next job; gives the baton back while there is none, and no time passes meanwhile."""
         while True:
             if not self._holding:
                 self._go.acquire()
