@@ -300,7 +300,7 @@ class ApiServer:
                 self.options.judge_watch,
             )
             renew = (lambda: self._tls(hosts)) if tls else None
-            handler = Mounts(dispatcher, self.mounts)
+            handler: Mounted = Mounts(dispatcher, self.mounts) if self.mounts else dispatcher
             self._http = HttpServer(handler, admit=handler.admit, tls=context, renew=renew)
         port = await self._http.listen(host, port)
         if not self.options.read_only:

@@ -78,7 +78,8 @@ class AdmissionChain:
 
     async def validate(self, request: AdmissionRequest) -> None:
         """Let every plugin judge the object."""
-        for plugin in self.concerned(request):
+        plugins = request.concerned
+        for plugin in self.concerned(request) if plugins is None else plugins:
             await plugin.validate(request)
 
     def concerned(self, request: AdmissionRequest) -> list[AdmissionPlugin]:

@@ -4,6 +4,7 @@ from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import already_exists, invalid
 from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.storage.base import Mismatch
@@ -15,7 +16,11 @@ _GENERATED_NAME_TRIES = 8
 async def create(context: Context, call: Call) -> Answer:
     """Create the object in the body."""
     options = write_options(dict(call.params), "CreateOptions")
-    obj = await offload.run(offload.size_of(call), decoding.decode, context, call, options.field_validation)
+    size = offload.size_of(call)
+    if size < LARGE:
+        obj = decoding.decode(context, call, options.field_validation)
+    else:
+        obj = await offload.run(size, decoding.decode, context, call, options.field_validation)
     return await create_object(context, call, obj, options)
 
 
@@ -31,7 +36,10 @@ async def create_object(
     metadata.check_namespace(call, meta)
     metadata.wipe(meta)
     if not managed:
-        await offload.run(size, ownership.track, context, call, obj, None, options.field_manager)
+        if size < LARGE:
+            ownership.track(context, call, obj, None, options.field_manager)
+        else:
+            await offload.run(size, ownership.track, context, call, obj, None, options.field_manager)
     request = AdmissionRequest(
         Operation.CREATE,
         type_,
@@ -57,7 +65,10 @@ async def create_object(
             raise refuse_nameless(call)
         if attempt == 0:
             strategy.prepare_create(obj)
-            await offload.run(size, decoding.validate, call, obj, None)
+            if size < LARGE:
+                decoding.validate(call, obj, None)
+            else:
+                await offload.run(size, decoding.validate, call, obj, None)
             metadata.tidy(meta)
         request.name = meta["name"]
         if attempt == 0:

@@ -63,8 +63,12 @@ class Change(msgspec.Struct, eq=False):
 async def update(context: Context, call: Call) -> Answer:
     """Replace the object with the one in the body."""
     options = write_options(dict(call.params), "UpdateOptions")
+    size = offload.size_of(call)
     try:
-        obj = await offload.run(offload.size_of(call), decoding.decode, context, call, options.field_validation)
+        if size < LARGE:
+            obj = decoding.decode(context, call, options.field_validation)
+        else:
+            obj = await offload.run(size, decoding.decode, context, call, options.field_validation)
     except Failure as failure:
         if failure.code == 422 and _current(context, call) is None:
             raise not_found(call.served.type.group, call.served.type.plural, call.name) from None
@@ -74,16 +78,17 @@ async def update(context: Context, call: Call) -> Answer:
     metadata.check_namespace(call, meta)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
     strategy = call.served.type.strategy
-    current = _current(context, call)
-    if strategy.create_on_update and part is Part.MAIN and current is None:
+    if strategy.create_on_update and part is Part.MAIN and _current(context, call) is None:
         meta.pop("resourceVersion", None)
         _check_uid(call, meta, "", context.key_prefix)
         return await create_object(context, call, obj, options)
-    if not strategy.unconditional_update and not meta.get("resourceVersion") and current is not None:
-        _check_uid(call, meta, current.index.uid, context.key_prefix)
-        text = "Invalid value: 0: must be specified for an update"
-        error = FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
-        raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
+    if not strategy.unconditional_update and not meta.get("resourceVersion"):
+        current = _current(context, call)
+        if current is not None:
+            _check_uid(call, meta, current.index.uid, context.key_prefix)
+            text = "Invalid value: 0: must be specified for an update"
+            error = FieldError("FieldValueInvalid", "metadata.resourceVersion", text)
+            raise invalid(call.served.type.group, call.served.type.plural, call.name, [error])
     first = [obj]
     copy = None if isinstance(call.body, bytes) else orjson.dumps(obj)
 

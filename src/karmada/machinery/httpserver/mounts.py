@@ -34,6 +34,4 @@ class Mounts:
         return self._of(request.path)(request)
 
     def _of(self, path: str) -> Mounted:
-        if not self._mounts:
-            return self._api
         return self._mounts.get(path[1:].partition("/")[0], self._api)
