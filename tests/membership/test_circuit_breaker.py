@@ -127,12 +127,13 @@ def test_large_pages_and_refusals_are_no_offences() -> None:
     run_virtual(scenario)
 
 
-def test_a_flood_of_events_is_taken_at_a_rate_and_is_no_offence() -> None:
+@pytest.mark.parametrize("each", [1, 3], ids=["usual events", "large events"])
+def test_a_flood_of_events_is_taken_at_a_rate_and_is_no_offence(each: int) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
         inner, breaker, transport = guarded(clock)
-        inner.answer = b'{"metadata":{"name":"a"}}'
-        inner.events, inner.batch = 3 * limits.WATCH_BURST, 100
+        inner.answer = b'{"metadata":{"name":"a"}}'.ljust(each * limits.WATCH_EVENT)
+        inner.events, inner.batch = 3 * limits.WATCH_BURST // each, 100
         begin = clock.monotonic()
         assert len(await _first(transport)) == inner.events
         wanted = 2 * limits.WATCH_BURST / limits.WATCH_RATE

@@ -115,7 +115,7 @@ class GuardedTransport:
                 for event in batch
             ]
             size = sum(len(event.object) for event in batch)
-            pause = self._rate.take(max(len(batch), size / limits.KIB), clock.monotonic())
+            pause = self._rate.take(max(len(batch), size / limits.WATCH_EVENT), clock.monotonic())
             if pause:
                 await clock.sleep(pause)
 
