@@ -36,12 +36,14 @@ OVERRIDES = GroupVersionResource("policy.karmada.io", "v1alpha1", "overridepolic
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 BOUNDED = {
+    "karmada.apiserver.admission.model.AdmissionChain._concerned": "SCOPES",
     "karmada.apiserver.auth.rbac.RbacAuthorizer._of_any_name": "CACHE_SIZE",
     "karmada.apiserver.watchcache.history.History._events": "Bounds",
     "karmada.apiserver.watchcache.history.History._order": "Bounds",
     "karmada.apiserver.watchcache.maintenance.Maintenance._marks": "five periods",
     "karmada.controllers.write_rate.Pace._works": "REMEMBERED",
     "karmada.machinery.codec.Codec.kept": "KEPT of a kind",
+    "karmada.machinery.codec.structs.recent": "RECENT of a kind",
     "karmada.machinery.committer.Committer._recent": "RECENT of a committer",
     "karmada.machinery.events._Recent._values": "REMEMBERED",
 }

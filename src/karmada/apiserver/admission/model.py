@@ -63,6 +63,10 @@ class AdmissionPlugin(Protocol):
         ...
 
 
+SCOPES = 4096
+"""Kinds and operations that are remembered; custom kinds come and go."""
+
+
 class AdmissionChain:
     """Plugins in their order; the first refusal wins."""
 
@@ -88,6 +92,8 @@ class AdmissionChain:
             scope = (request.type.stored_as, request.operation)
             plugins = self._concerned.get(scope)
             if plugins is None:
+                if len(self._concerned) >= SCOPES:
+                    self._concerned.clear()
                 plugins = self._concerned[scope] = [plugin for plugin in self._plugins if _may_concern(plugin, *scope)]
             request.concerned = [plugin for plugin in plugins if plugin.applies(request)]
         return request.concerned
