@@ -85,7 +85,7 @@ class BindingController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
-        self._writer = WorkWriter(context.client, self._works)
+        self._writer = WorkWriter(context.client, self._works, context.created_works)
         self._is_limited = context.gates.enabled("ControlledMoves")
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from karmada.api.feature_gates import FeatureGates
+from karmada.controllers.created_works import CreatedWorks
 from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.detector.scope import PropagationScope, SkippedApis
 from karmada.controllers.metrics import PipelineMetrics
@@ -56,3 +57,7 @@ class Context:
     tracer: Tracer = OFF
     backlog: TemplateBacklog | None = None
     """Where the detector counts what waits for it, if somebody wants to know."""
+    created_works: CreatedWorks = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "created_works", CreatedWorks(self.clock))

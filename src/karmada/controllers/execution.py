@@ -179,7 +179,7 @@ class ExecutionController:
             try:
                 if body is not None:
                     return await self._update(desired, body, collection, member, work)
-                if not await self._is_present(work):
+                if work.metadata.uid not in self._context.created_works and not await self._is_present(work):
                     raise WorkGone
                 answer = await collection.create(orjson.dumps(desired), key.namespace)
                 self.versions.record(ObjectKey(member.name, collection.type, key), answer, owner)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from karmada.api import finalizers, names
 from karmada.api.meta import ObjectMeta, OwnerReference
 from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.created_works import CreatedWorks
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer, Created, Written
 from karmada.machinery.errors import ApiError
@@ -53,8 +54,10 @@ def work_for(
 class WorkWriter:
     """Writes and deletes Works, starting from what the informer of Works shows."""
 
-    def __init__(self, client: Client, works: Informer[Work]) -> None:
+    def __init__(self, client: Client, works: Informer[Work], created: CreatedWorks | None = None) -> None:
+        """`created`: where to note the Works that are created."""
         self._works = works
+        self._created = created
         self._commit = Committer(client.of(Work))
 
     async def write(self, draft: Draft, merge: Merge | None = None, seen: Work | None = None) -> bool:
@@ -66,6 +69,8 @@ class WorkWriter:
         which = draft.metadata
         known = seen if seen is not None else self._works.get(which.name, which.namespace)
         outcome = await self._commit.ensure(which.name, which.namespace, merge or draft.merged, known)
+        if self._created is not None and isinstance(outcome, Created):
+            self._created.add(outcome.value.metadata.uid)
         return isinstance(outcome, Created | Written)
 
     async def update(self, work: Work, decide: Callable[[Work], Work]) -> bool:
