@@ -8,6 +8,7 @@ from tests.membership.world import eventually
 from tests.search.world import CACHE, PODS, REGISTRIES, Searched, names, pod, registry
 
 from karmada.machinery.errors import Forbidden, NotFound
+from karmada.machinery.listening import stop_accepting
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.membership import objects
@@ -101,7 +102,7 @@ async def test_a_member_that_hangs_costs_its_rows_only(ready: Searched) -> None:
 
     assert await eventually(without_it)
     await admin.close()
-    silent.close()
+    await stop_accepting(silent)
     for writer in listening:
         writer.close()
 
