@@ -10,6 +10,7 @@ from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests import bodies, decoding, metadata, offload, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
+from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
@@ -29,7 +30,8 @@ async def patch(context: Context, call: Call) -> Answer:
 
         return await apply(context, call)
     options = write_options(dict(call.params), "PatchOptions")
-    document = await offload.run(offload.size_of(call), patch_body, call, kind)
+    size = offload.size_of(call)
+    document = patch_body(call, kind) if size < LARGE else await offload.run(size, patch_body, call, kind)
     known = kind is PatchType.MERGE and decoding.is_known(call.served, document)
 
     part = Part.STATUS if call.subresource == "status" else Part.MAIN

@@ -19,13 +19,13 @@ from karmada.machinery.httpserver.failure import Failure
 async def decoded(served: Served, body: bytes) -> JSONObject:
     """A stored object as a tree in the served version, conforming to its schema."""
     obj: JSONObject = orjson.loads(body)
-    if _may_differ(served):
+    if may_differ(served):
         obj = (await served.converter.convert([obj], served.type.version))[0]
         _conform(served, obj)
     return obj
 
 
-def _may_differ(served: Served) -> bool:
+def may_differ(served: Served) -> bool:
     """Whether objects may be stored in another version, or by another schema: the storage version of a custom kind
     can change, and its objects stay as they are until they are written again.
     """
@@ -96,7 +96,7 @@ async def objects(served: Served, items: Sequence[Item]) -> list[JSONObject]:
     """Items as trees in the served version, converted together."""
     size = sum(len(item.body) for item in items)
     trees: list[JSONObject] = await offload.run(size, lambda: [orjson.loads(item.body) for item in items])
-    if _may_differ(served) and trees:
+    if may_differ(served) and trees:
         trees = await served.converter.convert(trees, served.type.version)
         for obj in trees:
             _conform(served, obj)

@@ -130,10 +130,15 @@ async def changed(context: Context, change: Change) -> bytes:
         item = context.store.get(served.key, call.namespace, call.name)
         if item is None:
             raise not_found(type_.group, type_.plural, call.name)
-        old = await reading.decoded(served, item.body)
+        body = item.body
+        # Almost every object is stored as it is served, and reading it needs no coroutine.
+        other = reading.may_differ(served)
+        old = await reading.decoded(served, body) if other else orjson.loads(body)
         size = offload.size_of(call)
-        size = size and size + len(item.body)
-        current = old if change.sharing else await reading.decoded(served, item.body)
+        size = size and size + len(body)
+        current = old
+        if not change.sharing:
+            current = await reading.decoded(served, body) if other else orjson.loads(body)
         built = change.build(current) if size < LARGE else await offload.run(size, change.build, current)
         new = built if isinstance(built, dict) else await built
         named = _check_version(call, new, item, context.key_prefix)
