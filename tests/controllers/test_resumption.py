@@ -7,7 +7,10 @@ import pytest
 from tests.controllers.remembering import Remembered
 
 from karmada.controllers.bindings import BindingKey
+from karmada.controllers.resumption.resumption import BUSY, LONGEST
+from karmada.machinery.informers.cache import Key
 from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.workqueue.queue import Priority
 from karmada.testing.scenarios import federation
 from karmada.testing.scenarios.federation import (
     BINDINGS,
@@ -27,7 +30,7 @@ from karmada.testing.world import HUB, Component, explore
 OVERRIDES = GroupVersionResource("policy.karmada.io", "v1alpha1", "overridepolicies")
 SCRIPTS = GroupVersionResource("config.karmada.io", "v1alpha1", "resourceinterpretercustomizations")
 WEBHOOKS = GroupVersionResource("config.karmada.io", "v1alpha1", "resourceinterpreterwebhookconfigurations")
-WEB, SHOP = BindingKey("default", "web-deployment"), BindingKey("default", "shop-deployment")
+WEB, SHOP, LATE = (BindingKey("default", f"{name}-deployment") for name in ("web", "shop", "late"))
 ACTING = {
     "resource-detector",
     "binding-controller",
@@ -122,6 +125,22 @@ def test_nobody_looks_at_what_is_as_it_was_left():
         await scenario.wait()
         assert scenario.looked().keys() == ACTING
         assert scenario.looked()["resource-detector"] == others + 2
+
+    run_scenario(steps)
+
+
+def test_records_wait_for_busy_controllers_but_not_for_long():
+    async def steps(scenario):
+        queue = scenario.controllers["execution-controller"].queue
+        queue.hold()
+        for number in range(BUSY):
+            queue.add(Key(SPACE, f"gone-{number}"), Priority.INITIAL)
+        await scenario.client.resource(DEPLOYMENTS).create(deployment("late", 1))
+        await scenario.world.clock.sleep(LONGEST / 2)
+        assert scenario.copy("late")
+        assert LATE not in scenario.records.known
+        await scenario.world.clock.sleep(2 * LONGEST)
+        assert LATE in scenario.records.known
 
     run_scenario(steps)
 

@@ -67,6 +67,11 @@ class Controllers:
         for controller in self._all():
             controller.queue.release()
 
+    @property
+    def waiting(self) -> int:
+        """How many keys nobody works on yet."""
+        return sum(len(controller.queue) for controller in self._all())
+
     def is_pending(self, key: BindingKey, group: Group, works: list[Key]) -> bool:
         """Whether anything about a group is under way or due."""
         return (

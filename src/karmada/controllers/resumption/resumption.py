@@ -20,6 +20,10 @@ log = logging.getLogger(__name__)
 
 PERIOD = 5.0
 """Seconds in which nothing may have happened to a binding before it is recorded."""
+BUSY = 100
+"""Keys that wait for the controllers, with which records wait too: work goes first, and may change them again."""
+LONGEST = 60.0
+"""Seconds for which records wait for that at most."""
 LAG = 0.2
 """The same at an orderly end: events of what was written come in less."""
 PATIENCE = 60.0
@@ -50,9 +54,12 @@ class Resumption:
             await self._loaded()
             self._keeper = Keeper(self._states, self._controllers, self._records, known)
             self._keeper.follow()
+        kept = self._clock.monotonic()
         while True:
             await self._clock.sleep(PERIOD)
-            await self._keeper.keep()
+            if self._controllers.waiting < BUSY or self._clock.monotonic() - kept >= LONGEST:
+                await self._keeper.keep()
+                kept = self._clock.monotonic()
 
     async def save(self) -> None:
         """Record before an orderly end what nothing has happened to; call it while the controllers still run."""
