@@ -11,6 +11,7 @@ import pytest
 
 from karmada.api import json_patch
 from karmada.machinery.errors import AlreadyExists, ApiError, Conflict, Gone, Invalid, NotFound, Unavailable
+from karmada.machinery.limits import WATCH_BATCH
 from karmada.machinery.transport import EventType, GroupVersionResource, Request, Verb, WatchEvent
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
@@ -154,8 +155,9 @@ class FakeServer:
         if request.params.get("sendInitialEvents") == "true":
             if not self.streaming_lists:
                 raise Invalid("sendInitialEvents is forbidden for watch")
-            for body in self._selected(request):
-                queue.put_nowait([WatchEvent(EventType.ADDED, orjson.dumps(body))])
+            added = [WatchEvent(EventType.ADDED, orjson.dumps(body)) for body in self._selected(request)]
+            for start in range(0, len(added), WATCH_BATCH):
+                queue.put_nowait(added[start : start + WATCH_BATCH])
             queue.put_nowait([self.bookmark({"k8s.io/initial-events-end": "true"})])
         else:
             after = int(request.params["resourceVersion"])

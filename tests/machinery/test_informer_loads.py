@@ -10,6 +10,8 @@ from karmada.machinery.codec import TREE
 from karmada.machinery.errors import BadAnswer, BadRequest, Gone, ServerError, Timeout, Unavailable
 from karmada.machinery.informers.cache import STEP, Room
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.informers.reflector import FIRST_TURN
+from karmada.machinery.workqueue.initial_load import turns
 from karmada.testing.loop import VirtualClock, run_virtual
 
 FUTURE = {"details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}}
@@ -208,5 +210,40 @@ def test_a_large_load_leaves_turns_for_others(server):
         assert sum(sizes) == 5000
         assert max(sizes) <= STEP
         task.cancel()
+
+    run_virtual(main)
+
+
+async def _rounds_until_synced(informer):
+    rounds = 0
+    while not informer.has_synced:
+        await asyncio.sleep(0)
+        rounds += 1
+    return rounds
+
+
+def test_a_large_load_leaves_the_loop_to_others(server):
+    async def main():
+        for number in range(20 * FIRST_TURN):
+            server.put(CONFIG_MAPS, config_map(f"c{number}"))
+        informer, _, _ = start(server)
+        assert await _rounds_until_synced(informer) >= 10
+
+    run_virtual(main)
+
+
+def test_a_load_does_not_wait_for_keys_that_loads_have_found(server):
+    async def work():
+        while True:
+            await turns().next()
+
+    async def main():
+        for number in range(20 * FIRST_TURN):
+            server.put(CONFIG_MAPS, config_map(f"c{number}"))
+        alone = await _rounds_until_synced(start(server)[0])
+        workers = [asyncio.create_task(work()) for _ in range(100)]
+        assert await _rounds_until_synced(start(server)[0]) <= 2 * alone
+        for worker in workers:
+            worker.cancel()
 
     run_virtual(main)

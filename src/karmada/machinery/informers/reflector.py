@@ -27,7 +27,7 @@ from karmada.machinery.limits import SLICE
 from karmada.machinery.resource import PAGE_SIZE, Resource, Scope, check_progress
 from karmada.machinery.throttle import ThrottledLog
 from karmada.machinery.transport import EventType, WatchEvent
-from karmada.machinery.workqueue.initial_load import turns
+from karmada.machinery.workqueue.initial_load import load_turns
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ class Reflector(Generic[T]):
                     deadline.reschedule(asyncio.get_running_loop().time() + patience)
                     for position, event in enumerate(batch):
                         if position and not position % FIRST_TURN:
-                            await turns().next()
+                            await load_turns().next()
                         if event.type is not EventType.BOOKMARK:
                             size += _collect(items, self._cache.read(event.object, event.which, event.held), event.type)
                             self._cache.check_load(size)

@@ -1,4 +1,4 @@
-"""Turns for work that nobody waits for: what the first load found, thousands of keys at once.
+"""Turns for work that nobody waits for: the first load of thousands of objects, and the keys that it finds.
 
 Everything on an event loop shares it. Between two rounds of it only a few pieces of such work are begun, whoever has
 them to do, so that whatever really happens is served in between as on an idle system.
@@ -44,13 +44,24 @@ class Turns:
         self._arm()
 
 
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
+_Kept = WeakKeyDictionary[asyncio.AbstractEventLoop, Turns]
+_turns: _Kept = WeakKeyDictionary()
+_load_turns: _Kept = WeakKeyDictionary()
 
 
 def turns() -> Turns:
-    """The turns of the running loop."""
+    """The running loop's turns for keys that the first load found."""
+    return _of_running_loop(_turns)
+
+
+def load_turns() -> Turns:
+    """The running loop's turns for the first load itself, which must not wait for keys that it has found."""
+    return _of_running_loop(_load_turns)
+
+
+def _of_running_loop(kept: _Kept) -> Turns:
     loop = asyncio.get_running_loop()
-    found = _turns.get(loop)
+    found = kept.get(loop)
     if found is None:
-        found = _turns[loop] = Turns()
+        found = kept[loop] = Turns()
     return found
