@@ -41,6 +41,7 @@ BOUNDED = {
     "karmada.apiserver.watchcache.history.History._events": "Bounds",
     "karmada.apiserver.watchcache.history.History._order": "Bounds",
     "karmada.apiserver.watchcache.maintenance.Maintenance._marks": "five periods",
+    "karmada.controllers.created_works.CreatedWorks._until": "FRESH seconds before the last of them",
     "karmada.controllers.write_rate.Pace._works": "REMEMBERED",
     "karmada.machinery.codec.Codec.kept": "KEPT of a kind",
     "karmada.machinery.codec.structs.recent": "RECENT of a kind",

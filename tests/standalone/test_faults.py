@@ -1,9 +1,12 @@
 """What can go wrong around a federation: a clear message, never a corrupt store, never an orphan."""
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -11,6 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from karmada.apiserver.storage.sqlite.database import last_revision
+from karmada.apiserver.storage.sqlite.mark import read_mark
 
 PROGRAM = [sys.executable, "-m", "karmada.standalone.main"]
 pytestmark = pytest.mark.tools
@@ -198,6 +204,19 @@ def test_a_child_that_is_killed_comes_back_on_the_same_port(tmp_path: Path) -> N
         karmada("down", "--data", str(tmp_path))
 
 
+def lose_marked_writes(database: Path, copy: Path) -> None:
+    """Cut a database's log until it ends below its mark: what was written last may not be marked yet."""
+    log, copied_log = (path.with_name(f"{path.name}-wal") for path in (database, copy))
+    size, left = log.stat().st_size, read_mark(database)
+    while left >= read_mark(database):
+        size -= 4096
+        os.truncate(log, size)
+        shutil.copy(database, copy)
+        shutil.copy(log, copied_log)
+        with contextlib.closing(sqlite3.connect(copy)) as opened:
+            left = last_revision(opened)
+
+
 def test_a_federation_that_lost_acknowledged_writes_is_served_read_only_until_that_is_accepted(tmp_path: Path) -> None:
     data = ("--members", "1", "--data", str(tmp_path))
     database = tmp_path / "control-plane" / "karmada.db"
@@ -212,8 +231,7 @@ def test_a_federation_that_lost_acknowledged_writes_is_served_read_only_until_th
         for pid in processes_of(tmp_path):
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: processes_of(tmp_path) == [])
-        log = database.with_name("karmada.db-wal")
-        os.truncate(log, log.stat().st_size - 100)
+        lose_marked_writes(database, tmp_path / "copy.db")
 
         reason = f"{database}: acknowledged writes up to revision "
         started = karmada("up", "--detach", *data)

@@ -15,6 +15,9 @@ from karmada.simulator.runtime.pods import config_files, container_of, find, sta
 from karmada.simulator.runtime.web import ContainerWeb
 from karmada.simulator.workloads.containers import surroundings
 
+STARTING = 0.1
+"""Seconds until a command begins, as with a real runtime: kubectl discards what comes before it has its streams."""
+
 
 class Console:
     """Runs commands in containers."""
@@ -27,6 +30,7 @@ class Console:
 
     async def execute(self, request: ExecRequest, streams: ProcessStreams) -> ExitStatus:
         """Act a command; a shell without a script is read from the input line by line."""
+        await self._clock.sleep(STARTING)
         pod = find(self._store, request.namespace, request.pod)
         if status_of(pod, request.container).state.running is None:
             return ExitStatus(1, f'container "{request.container}" is not running')
