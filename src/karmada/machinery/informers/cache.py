@@ -125,6 +125,11 @@ class Room:
         self._limit = limit
         self.used = 0
 
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the server is the control plane's own."""
+        return self._limit is None
+
     def check(self, more: int) -> None:
         """Raise `BadAnswer` unless there is room for so much more."""
         if self._limit is not None and more > 0 and self.used + more > self._limit:
@@ -140,6 +145,8 @@ class Cache(Generic[T]):
         self._codec = codec
         self._project = project
         self._room = room or Room(None)
+        self.is_trusted = self._room.is_trusted
+        """Whether the objects are those of the control plane's own server, without which nothing is done."""
         self._size = 0
         """What the items cost together."""
         self.items: dict[Key, Item[T]] = {}

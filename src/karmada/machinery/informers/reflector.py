@@ -36,8 +36,8 @@ PAUSES = BackoffPolicy(initial=0.2, maximum=30.0, jitter=1.0)
 WATCH_SECONDS = 300
 """Servers are asked to end a watch after one to two times this long, so that connections spread after a failure."""
 FIRST_TURN = 25
-"""Objects of a first load that are read before others get their turn: about a millisecond of work. A change on its way
-to three members passes the loop some sixty times, and large members load at the same time."""
+"""Objects of a member's first load that are read before others get their turn: about a millisecond of work. A change on
+its way to three members passes the loop some sixty times, and large members load at the same time."""
 LAG = 60.0
 """How long a server may answer with less than was seen before it counts as restored from a backup."""
 SILENCE = 60.0
@@ -158,7 +158,7 @@ class Reflector(Generic[T]):
                         continue
                     deadline.reschedule(asyncio.get_running_loop().time() + patience)
                     for position, event in enumerate(batch):
-                        if position and not position % FIRST_TURN:
+                        if position and not position % FIRST_TURN and not self._cache.is_trusted:
                             await load_turns().next()
                         if event.type is not EventType.BOOKMARK:
                             size += _collect(items, self._cache.read(event.object, event.which, event.held), event.type)
