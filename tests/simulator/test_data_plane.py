@@ -24,6 +24,7 @@ from karmada.simulator.fleet import Fleet
 from karmada.simulator.member import Member
 from karmada.simulator.network.plane import Unreachable
 from karmada.simulator.network.program import BadArguments, parse
+from karmada.simulator.runtime.console import STARTING
 from karmada.simulator.spec import FleetSpec, MemberSpec
 from karmada.simulator.workloads.kinds import DEPLOYMENTS, ENDPOINT_SLICES, PODS, SERVICES
 from karmada.testing.loop import VirtualClock, run_virtual
@@ -188,7 +189,7 @@ def test_the_http_image_does_what_its_arguments_say(play: Callable[..., Any]) ->
         await at.stand(at.one, (DEPLOYMENTS, web("--status", "503", "--text=busy", "--delay=2")), (SERVICES, service()))
         before = at.one.clock.monotonic()
         output = await at.typed(at.one, "curl", "-s", "-w", " %{http_code}", "web")
-        assert (output.shown, at.one.clock.monotonic() - before) == (b"busy 503", 2.0)
+        assert (output.shown, at.one.clock.monotonic() - before) == (b"busy 503", STARTING + 2.0)
         assert (await at.typed(at.one, "curl", "-sf", "web")).code == 22  # type: ignore[attr-defined]
         assert (await at.typed(at.one, "curl", "-m", "1", "web")).code == 28  # type: ignore[attr-defined]
 
