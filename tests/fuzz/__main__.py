@@ -41,6 +41,8 @@ class Report:
         """Seconds of the processor in one turn, and the seed."""
         self.longest = 0.0
         """Seconds until an answer."""
+        self.growth = 0
+        """Of resident memory, when it was printed last: what comes later is not of these inputs."""
         self._began = time.monotonic()
         self._memory = self._own = 0
 
@@ -59,25 +61,24 @@ class Report:
         if self.failures <= 20:
             print(f"{self.name}: FAILED --seed {seed} --count 1\n  {given!r:.2000}\n{why}", flush=True)
 
-    @property
-    def growth(self) -> tuple[int, int]:
-        """Growth of resident memory, and of that without files: pages of libraries go and come back."""
-        resident, own = _memory()
-        return (resident - self._memory, own - self._own) if self._memory else (0, 0)
-
     def print(self) -> None:
+        """Measure the growth of memory, and say how far it is.
+
+        `own` is without files: pages of libraries go and come back.
+        """
         rate = self.count / max(time.monotonic() - self._began, 1e-9)
         slow, seed = self.slowest
-        resident, own = (bytes_ / 2**20 for bytes_ in self.growth)
+        resident, own = _memory() if self._memory else (0, 0)
+        self.growth, own_growth = resident - self._memory, own - self._own
         print(
             f"{self.name:16} {self.count:9,} inputs  {rate:8,.0f}/s  slowest {slow * 1000:6.1f} ms of CPU (seed {seed})"
             f", {self.longest * 1000:6.1f} ms in all"
-            f"  memory {resident:+6.1f} MiB, own {own:+6.1f}  failures {self.failures}",
+            f"  memory {self.growth / 2**20:+6.1f} MiB, own {own_growth / 2**20:+6.1f}  failures {self.failures}",
             flush=True,
         )
 
     def ok(self) -> bool:
-        return not self.failures and self.slowest[0] < STALL and self.growth[0] < GROWTH
+        return not self.failures and self.slowest[0] < STALL and self.growth < GROWTH
 
 
 def _memory() -> tuple[int, int]:
