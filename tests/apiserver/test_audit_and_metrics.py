@@ -1,7 +1,9 @@
 import json
 import stat
+import tracemalloc
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from karmada.apiserver.audit import AuditLog, AuditRecord, to_event
 from karmada.apiserver.auth.model import Attributes, UserInfo
@@ -79,3 +81,48 @@ def test_metrics_have_the_names_that_dashboards_know(metrics):
     assert "apiserver_longrunning_requests{" in text
     assert "process_resident_memory_bytes" in text
     metrics.render()
+
+
+def sample(text, name, **labels):
+    (value,) = [
+        found.value
+        for family in text_string_to_metric_families(text)
+        for found in family.samples
+        if found.name == name and labels.items() <= found.labels.items()
+    ]
+    return value
+
+
+def test_what_is_written_of_requests_can_be_read_as_it_was_counted(metrics):
+    text = metrics.render().decode()
+    deployments, pods = {"resource": "deployments", "group": "apps"}, {"resource": "pods", "verb": "WATCH"}
+    assert sample(text, "apiserver_request_total", code="200", **deployments) == 1
+    assert sample(text, "apiserver_request_total", code="404", **deployments) == 1
+    assert sample(text, "apiserver_request_total", code="200", **pods) == 1
+    name = "apiserver_request_duration_seconds"
+    bounds = ("0.005", "0.025", "6.0", "8.0", "+Inf")
+    assert [sample(text, f"{name}_bucket", le=le, **deployments) for le in bounds] == [0, 1, 1, 2, 2]
+    assert sample(text, f"{name}_count", **deployments) == 2
+    assert sample(text, f"{name}_sum", **deployments) == pytest.approx(7.01)
+    assert f'{name}_count{{verb="WATCH"' not in text, "a watch has no duration"
+
+
+def test_labels_are_escaped():
+    metrics = RequestMetrics()
+    odd = 'a"b\\c\nd'
+    metrics.answered(RequestKey("GET", odd, "v1", "things", "", "resource"), 200, 0.01)
+    assert sample(metrics.render().decode(), "apiserver_request_total", resource="things", group=odd) == 1
+
+
+def test_a_scrape_takes_little_more_memory_than_its_text():
+    metrics = RequestMetrics()
+    for number in range(300):
+        metrics.answered(RequestKey("GET", "apps", "v1", f"things{number}", "", "resource"), 200, 0.01)
+    long = len(metrics.render())
+    tracemalloc.start()
+    try:
+        metrics.render()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * long, f"{peak} bytes for a text of {long}"

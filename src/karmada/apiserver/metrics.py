@@ -11,15 +11,12 @@ from http import HTTPStatus
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from karmada.apiserver.request_exposition import BUCKETS, DURATIONS, REQUESTS, Answers, written
+
 if TYPE_CHECKING:
     from prometheus_client import Metric
     from prometheus_client.registry import Collector
 
-BUCKETS = (
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
-    45.0, 60.0,
-)  # fmt: skip
-_LABELS = ["verb", "group", "version", "resource", "subresource", "scope", "component"]
 _COMPONENT = "apiserver"
 _OTHER = "other"
 _VERBS = frozenset({"DELETE", "DELETECOLLECTION", "GET", "HEAD", "LIST", "OPTIONS", "PATCH", "POST", "PUT", "WATCH"})
@@ -128,8 +125,12 @@ class RequestMetrics:
         return self._render(list(self._read()))
 
     def families(self) -> list["Metric"]:
-        """All figures now, those of the process apart."""
-        return [*self._collect(), *self._read()]
+        """All figures now, those of the process apart, and of requests their names only."""
+        from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily
+
+        requests = CounterMetricFamily(REQUESTS.name, REQUESTS.text, labels=REQUESTS.labels)
+        durations = HistogramMetricFamily(DURATIONS.name, DURATIONS.text, labels=DURATIONS.labels)
+        return [requests, durations, *self._collect(), *self._read()]
 
     def _read(self) -> Iterator["Metric"]:
         from prometheus_client.metrics_core import GaugeMetricFamily
@@ -149,30 +150,25 @@ class RequestMetrics:
         registry.register(_collector(lambda: chain(self._collect(), others)))
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        return generate_latest(registry)
+        return b"".join((*written(self._answers()), generate_latest(registry)))
+
+    def _answers(self) -> Iterator[Answers]:
+        for key, series in list(self._series.items()):
+            codes = {str(code) if code else _OTHER: count for code, count in list(series.codes.items())}
+            yield Answers(key.labels(), codes, list(series.buckets), series.total)
 
     def _collect(self) -> Iterator["Metric"]:
-        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
-        requests = CounterMetricFamily("apiserver_request", "Answered requests.", labels=[*_LABELS, "code", "dry_run"])
-        durations = HistogramMetricFamily(
-            "apiserver_request_duration_seconds", "Time from request to answer.", labels=_LABELS
-        )
-        for key, series in list(self._series.items()):
-            labels = key.labels()
-            for code, count in list(series.codes.items()):
-                requests.add_metric([*labels, str(code) if code else _OTHER, ""], count)
-            if any(series.buckets):
-                durations.add_metric(labels, _cumulative(series.buckets), series.total)
-        yield requests
-        yield durations
         inflight = GaugeMetricFamily(
             "apiserver_current_inflight_requests", "Requests being answered.", labels=["request_kind"]
         )
         for kind, count in self.inflight.items():
             inflight.add_metric([kind], count)
         yield inflight
-        running = GaugeMetricFamily("apiserver_longrunning_requests", "Open long-running requests.", labels=_LABELS)
+        running = GaugeMetricFamily(
+            "apiserver_longrunning_requests", "Open long-running requests.", labels=DURATIONS.labels
+        )
         for key, count in list(self.longrunning.items()):
             running.add_metric(key.labels(), count)
         yield running
@@ -191,11 +187,3 @@ def _collector(collect: Callable[[], Iterable["Metric"]]) -> "Collector":
             return collect()
 
     return Requests()
-
-
-def _cumulative(counts: list[int]) -> list[tuple[str, float]]:
-    total, shown = 0, []
-    for bound, count in zip((*[str(b) for b in BUCKETS], "+Inf"), counts, strict=True):
-        total += count
-        shown.append((bound, float(total)))
-    return shown
