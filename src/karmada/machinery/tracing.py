@@ -10,7 +10,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
@@ -109,6 +109,9 @@ class Spans:
                 raise
 
 
+_NOTHING = nullcontext()
+
+
 class Tracer:
     """Records what one component does about objects that carry a trace context; without `spans` nothing."""
 
@@ -116,23 +119,27 @@ class Tracer:
         self._component = component
         self._spans = spans
 
-    @contextmanager
-    def span(self, name: str, annotations: Mapping[str, str], **attributes: str) -> Iterator[None]:
+    def span(self, name: str, annotations: Mapping[str, str], **attributes: str) -> AbstractContextManager[None]:
         """Record how long something takes that is done about an object with these annotations."""
-        found = _CONTEXT.fullmatch(annotations.get(TRACEPARENT, "")) if self._spans is not None else None
-        if self._spans is None or found is None or not int(found[3], 16) & _SAMPLED:
-            yield
-            return
-        clock, random = self._spans.clock, self._spans.random or self._spans.clock.random()
+        if self._spans is None or TRACEPARENT not in annotations:
+            return _NOTHING
+        found = _CONTEXT.fullmatch(annotations[TRACEPARENT])
+        if found is None or not int(found[3], 16) & _SAMPLED:
+            return _NOTHING
+        return self._recorded(self._spans, found[1], found[2], name, attributes)
+
+    @contextmanager
+    def _recorded(
+        self, spans: Spans, trace: str, parent: str, name: str, attributes: Mapping[str, str]
+    ) -> Iterator[None]:
+        clock, random = spans.clock, spans.random or spans.clock.random()
         start, failed = clock.now(), True
         try:
             yield
             failed = False
         finally:
             own = f"{random.getrandbits(64) or 1:016x}"
-            self._spans.add(
-                Span(self._component, found[1], found[2], own, name, start, clock.now(), attributes, failed)
-            )
+            spans.add(Span(self._component, trace, parent, own, name, start, clock.now(), attributes, failed))
 
 
 OFF = Tracer()
