@@ -12,6 +12,8 @@ _BITS = {"int32": 31, "int64": 63}
 _Plan = int | dict[str, Any] | list[Any] | None
 """Bits of a number; plans of fields by wire name, of all values of a map as `*`, of the items of a list."""
 _ANY = "*"
+_SURELY = 1 << 31
+"""Numbers below fit every field."""
 
 
 def out_of_range(tree: Any, type_: type[msgspec.Struct]) -> str:
@@ -31,12 +33,14 @@ def _fits(value: Any, plan: Any) -> bool:
     if kind is list:
         below = plan[0]
         return all(_fits(entry, below) for entry in value)
-    of_any = plan.get(_ANY)
-    if of_any is not None:
-        return all(_fits(part, of_any) for part in value.values())
+    if (below := plan.get(_ANY)) is not None:
+        return all(_fits(part, below) for part in value.values())
     for name, below in plan.items():
         part = value.get(name)
-        if part is not None and not _fits(part, below):
+        # Most parts are absent, and of the others most are numbers as a rule has them: 0 to a million replicas.
+        if part is None or (part.__class__ is int and -1 < part < _SURELY):
+            continue
+        if not _fits(part, below):
             return False
     return True
 
