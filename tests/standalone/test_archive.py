@@ -135,12 +135,9 @@ def test_a_backup_whose_names_lead_outside_writes_nothing_there(layout: Layout, 
         with (tmp_path / "evil").open("rb") as content:
             archive.addfile(added, content)
     restored = Layout(tmp_path / "restored")
-    if way == "absolute":  # taken for a name inside, where nothing looks at it
+    with pytest.raises(LayoutError, match=r"saved.tar.gz was not restored"):
         load(restored, source)
-    else:
-        with pytest.raises(LayoutError, match=r"saved.tar.gz was not restored"):
-            load(restored, source)
-        assert not any(restored.control_plane.iterdir())
+    assert not any(restored.control_plane.iterdir())
     assert (target / "kept").read_text() == "as it was"
     assert [path.name for path in target.iterdir()] == ["kept"]
 

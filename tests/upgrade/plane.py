@@ -25,6 +25,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.auth.pki import server_names
 from karmada.controllers.clusters import is_ready
 from karmada.membership.component_roles import user_of
+from karmada.standalone.archive import unpack
 from karmada.testing.stage.components import Component
 from karmada.testing.stage.daemon import free_port
 from karmada.testing.stage.federation import (
@@ -183,7 +184,7 @@ def ran(command: list[str], typed: str = "") -> str:
 async def restored(commit: str, folder: Path) -> Plane:
     """A control plane whose etcd a version of the past filled."""
     with tarfile.open(DATA / f"{commit}-etcd.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+        unpack(archive, folder)
     plane = Plane(folder)
     await restore(folder / "snapshot.db", plane.etcd)
     return plane

@@ -19,6 +19,7 @@ import orjson
 from tests.upgrade.conftest import COMMITS
 from tests.upgrade.history import extract
 
+from karmada.standalone import archive as archives
 from karmada.testing.stage.components import console
 
 ROOT = Path(__file__).parents[2]
@@ -130,7 +131,7 @@ def _packed(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 def unpack(commit: str, folder: Path) -> Path:
     """A directory that a version of the past wrote; it will be served on other ports."""
     with tarfile.open(DATA / f"{commit}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+        archives.unpack(archive, folder)
     for port in (folder / "federation").rglob("port"):
         port.unlink()
     return folder / "federation"
