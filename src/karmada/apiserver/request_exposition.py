@@ -27,11 +27,6 @@ class Head(NamedTuple):
         """The two lines in front of its samples."""
         return f"# HELP {self.name}{suffix} {self.text}\n# TYPE {self.name}{suffix} {type_}\n".encode()
 
-    def shown(self, values: Sequence[str]) -> str:
-        """Labels with their values, as they stand between braces; `values` may be of the first labels only."""
-        pairs = zip(self.labels, values, strict=False)
-        return ",".join(f'{label}="{value.translate(_ESCAPES)}"' for label, value in pairs)
-
 
 _LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "component")
 REQUESTS = Head("apiserver_request", "Answered requests.", (*_LABELS, "code", "dry_run"))
@@ -53,7 +48,8 @@ def written(series: Iterable[Answers]) -> Iterator[bytes]:
     durations = []
     yield REQUESTS.lines("counter", "_total")
     for answers in series:
-        shown = REQUESTS.shown(answers.labels)
+        pairs = zip(_LABELS, answers.labels, strict=True)
+        shown = ",".join(f'{label}="{value.translate(_ESCAPES)}"' for label, value in pairs)
         yield "".join(
             f'{REQUESTS.name}_total{{{shown},code="{code}",dry_run=""}} {count}.0\n'
             for code, count in answers.codes.items()
