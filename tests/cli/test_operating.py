@@ -14,7 +14,9 @@ from tests.cli.world import World
 from karmada.api import yaml
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
 from karmada.cli.main import execute
+from karmada.cli.reading import CLUSTERS
 from karmada.cli.session import Session
+from karmada.cli.taints import taints_of, write
 from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec
 
@@ -168,6 +170,18 @@ def test_clusters_are_cordoned_and_tainted(federation: World) -> None:
     assert federation.run(*taints).out == "team"
     assert federation.run("taint", "clusters", "member3", "team:NoSchedule-").out == "cluster/member3 untainted\n"
     assert federation.run(*taints).out == ""
+
+
+def test_a_cluster_that_changed_since_it_was_read_is_tainted_and_keeps_the_taints_of_others(federation: World) -> None:
+    async def race() -> list[str]:
+        clusters = federation.plane.client.resource(CLUSTERS)
+        seen = await clusters.get("member3")
+        await clusters.patch("member3", {"spec": {"taints": [{"key": "theirs", "effect": "NoSchedule"}]}})
+        await write(clusters, seen, lambda taints: [*taints, {"key": "ours", "effect": "NoSchedule"}])
+        return [taint["key"] for taint in taints_of(await clusters.get("member3"))]
+
+    assert federation.call(race()) == ["theirs", "ours"]
+    assert federation.run("taint", "clusters", "member3", "theirs-", "ours-").code == 0
 
 
 def test_kinds_versions_and_options_are_listed(federation: World) -> None:

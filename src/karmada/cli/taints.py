@@ -1,8 +1,13 @@
-"""Changes of the taints of clusters, decided without I/O."""
+"""Changes of the taints of clusters."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karmada.cli.failures import CommandError
+
+if TYPE_CHECKING:
+    from karmada.machinery.resource import Resource
+    from karmada.machinery.transport import JSONObject
 
 Taint = dict[str, Any]
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -71,6 +76,27 @@ def change(cluster: str, taints: list[Taint], wanted: Changes, overwrite: bool) 
     else:
         word = "tainted" if wanted.add else "untainted"
     return kept + wanted.add, word
+
+
+def taints_of(cluster: "JSONObject") -> list[Taint]:
+    """The taints of a cluster."""
+    return list((cluster.get("spec") or {}).get("taints") or ())
+
+
+async def write(
+    clusters: "Resource[JSONObject]", seen: "JSONObject", decide: Callable[[list[Taint]], list[Taint]]
+) -> None:
+    """Give a cluster the taints that `decide` makes of its own, decided again if it changed in the meantime.
+
+    Its status is written all the time, and components taint it too: a conflict is nothing to bother people with.
+    """
+    from karmada.machinery.committer import Absent, Committer
+
+    def decided(cluster: "JSONObject") -> "JSONObject":
+        return cluster | {"spec": (cluster.get("spec") or {}) | {"taints": decide(taints_of(cluster))}}
+
+    if isinstance(await Committer(clusters).commit(seen, decided), Absent):
+        raise CommandError(f"cluster {seen['metadata']['name']} was deleted meanwhile")
 
 
 def _removes(gone: Taint, taint: Taint) -> bool:

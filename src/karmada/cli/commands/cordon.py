@@ -1,12 +1,14 @@
 """`karmadactl cordon`: a taint that keeps new workloads away."""
 
+from functools import partial
+
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
 from karmada.cli.reading import CLUSTERS, named_cluster
 from karmada.cli.session import Session
-from karmada.cli.taints import UNSCHEDULABLE
+from karmada.cli.taints import UNSCHEDULABLE, Taint, taints_of, write
 
 
 async def run(session: Session, flags: Values) -> None:
@@ -20,20 +22,23 @@ async def mark(session: Session, flags: Values, *, cordoned: bool) -> None:
         raise CommandError("cluster name is required")
     word = "cordoned" if cordoned else "uncordoned"
     hub = session.hub(flags)
-    clusters = hub.client.resource(CLUSTERS)
     for name in flags.arguments:
         cluster = await named_cluster(hub, name)
-        taints = list((cluster.get("spec") or {}).get("taints") or ())
-        kept = [taint for taint in taints if (taint["key"], taint["effect"]) != (UNSCHEDULABLE, "NoSchedule")]
-        if (len(kept) < len(taints)) == cordoned:
+        if any(map(_is_cordon, taints_of(cluster))) == cordoned:
             session.print(f"{name} cluster already {word}")
             continue
-        if cordoned:
-            kept.append({"key": UNSCHEDULABLE, "effect": "NoSchedule"})
         if not flags.dry_run:
-            guard = {"resourceVersion": cluster["metadata"]["resourceVersion"]}
-            await clusters.patch(name, {"metadata": guard, "spec": {"taints": kept}})
+            await write(hub.client.resource(CLUSTERS), cluster, partial(_with_cordon, cordoned=cordoned))
         session.print(f"{name} cluster {word}")
+
+
+def _with_cordon(taints: list[Taint], cordoned: bool) -> list[Taint]:
+    kept = [taint for taint in taints if not _is_cordon(taint)]
+    return [*kept, {"key": UNSCHEDULABLE, "effect": "NoSchedule"}] if cordoned else kept
+
+
+def _is_cordon(taint: Taint) -> bool:
+    return (taint["key"], taint["effect"]) == (UNSCHEDULABLE, "NoSchedule")
 
 
 COMMAND = Command(

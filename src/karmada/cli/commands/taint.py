@@ -1,12 +1,13 @@
 """`karmadactl taint`."""
 
 from karmada.cli import common_flags as common
+from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.reading import CLUSTERS, named_cluster
 from karmada.cli.session import Session
-from karmada.cli.taints import change, parse
+from karmada.cli.taints import Changes, Taint, change, parse, taints_of, write
 
 
 async def run(session: Session, flags: Values) -> None:
@@ -22,14 +23,21 @@ async def run(session: Session, flags: Values) -> None:
         raise CommandError("at least one taint update is required")
     wanted = parse(words)
     hub = session.hub(flags)
-    clusters = hub.client.resource(CLUSTERS)
     for name in names:
-        cluster = await named_cluster(hub, name)
-        taints, word = change(name, list((cluster.get("spec") or {}).get("taints") or ()), wanted, flags.overwrite)
-        if not flags.dry_run:
-            guard = {"resourceVersion": cluster["metadata"]["resourceVersion"]}
-            await clusters.patch(name, {"metadata": guard, "spec": {"taints": taints}})
-        session.print(f"cluster/{name} {word}")
+        session.print(f"cluster/{name} {await _taint(hub, name, wanted, flags)}")
+
+
+async def _taint(hub: Access, name: str, wanted: Changes, flags: Values) -> str:
+    """Change the taints of one cluster; the word for what happened."""
+
+    def decide(taints: list[Taint]) -> tuple[list[Taint], str]:
+        return change(name, taints, wanted, flags.overwrite)
+
+    cluster = await named_cluster(hub, name)
+    _, word = decide(taints_of(cluster))
+    if not flags.dry_run:
+        await write(hub.client.resource(CLUSTERS), cluster, lambda taints: decide(taints)[0])
+    return word
 
 
 def _is_taint(word: str) -> bool:
