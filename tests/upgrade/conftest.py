@@ -8,8 +8,8 @@ import os
 WANTED = os.environ.get("KARMADA_UPGRADE", "")
 collect_ignore = [] if WANTED else ["matrix"]
 COMMITS = {
+    "9fa0cae": "9fa0cae3dfa214787ed27de0779ef00a843b3c28",
     "a6ba053": "a6ba053965f79b752cb2a86c202f957f25b111f9",
-    "2b870ed": "2b870ede8a27fd4c963024c9a084766be726026d",
 }
 """The last two landed versions, the newest first, and their ids in full; `data` has a directory of each."""
 MATRIX = list(COMMITS)[:1] if WANTED == "last" else list(COMMITS)
