@@ -72,9 +72,10 @@ def write_access(path: Path, server: ApiServer, endpoint: str, user: str, *group
     write_kubeconfig(path, kubeconfig(endpoint, authority, user=user, certificate=certificate, key=key))
 
 
-async def start(module: str, *flags: str) -> asyncio.subprocess.Process:
+async def start(module: str, *flags: str, stderr: int | None = None) -> asyncio.subprocess.Process:
+    program = f"import sys; from {module} import main; sys.exit(main())"
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-c", f"import sys; from {module} import main; sys.exit(main())", *flags, env=dict(os.environ)
+        sys.executable, "-c", program, *flags, env=dict(os.environ), stderr=stderr
     )
 
 
@@ -127,3 +128,23 @@ async def test_the_aggregated_server_runs_beside_another_one(tmp_path: Path) -> 
         finally:
             process.terminate()
             assert await asyncio.wait_for(process.wait(), 30) == 0
+
+
+async def test_a_group_server_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path) -> None:
+    async with ApiServer(ApiServerOptions(folder=tmp_path)) as front:
+        port = await front.listen()
+        write_access(tmp_path / "access", front, f"https://127.0.0.1:{port}", "system:admin", "system:masters")
+        process = await start(
+            "karmada.aggregated.main",
+            f"--kubeconfig={tmp_path / 'access'}",
+            "--storage=memory:",
+            f"--secure-port={port}",
+            "--bind-address=127.0.0.1",
+            f"--cert-dir={tmp_path / 'certificates'}",
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, said = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 1
+    assert b"Traceback" not in said
+    sentence = f"cannot serve on 127.0.0.1:{port}: Address already in use; choose another port with --secure-port"
+    assert f"error: {sentence}" in said.decode()

@@ -5,15 +5,13 @@ the user. Client certificates cannot be passed on, so tokens are the only way in
 """
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
-from karmada.aggregated.proxy.exchange import ExchangeFailed, Reply, exchange
+from karmada.aggregated.proxy.exchange import ExchangeFailed, exchange
 from karmada.apiserver.auth.authentication import bearer_token
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.dashboard.credential import Credential
 from karmada.dashboard.upstream import PROXY, Warn
-from karmada.machinery.channel import splice
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
 from karmada.machinery.errors import ApiError, BadRequest, Unauthorized, Unavailable
@@ -21,7 +19,7 @@ from karmada.machinery.http.head import UnsafeHead, request_head, request_target
 from karmada.machinery.http.target import NOTHING, Identity, Material, Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.http.transport import HttpTransport
-from karmada.machinery.httpserver.model import ByteStream, HttpAnswer, HttpRequest, StreamResponse, Upgrade
+from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, StreamResponse, Upgrade
 from karmada.machinery.os_errors import spelled
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.dialing import dial
@@ -102,20 +100,8 @@ class RemoteUpstream:
         except (OSError, ExchangeFailed, ApiError) as error:
             raise Unavailable(f"the control plane cannot be reached: {spelled(error)}") from error
         if reply.switched:
-            return Upgrade(dict(reply.headers), _carried(reply))
+            return Upgrade(dict(reply.headers), reply.carry_on)
         return StreamResponse(reply.status, body, reply.header("content-type"))
-
-
-def _carried(reply: Reply) -> Callable[[ByteStream], Awaitable[None]]:
-    async def serve(stream: ByteStream) -> None:
-        try:
-            if reply.rest:
-                await stream.write(reply.rest)
-            await splice(stream, reply.channel)
-        finally:
-            await reply.channel.close()
-
-    return serve
 
 
 def _user(user: JSONObject) -> UserInfo:

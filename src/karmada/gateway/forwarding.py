@@ -3,25 +3,9 @@
 from collections.abc import Sequence
 
 from karmada.gateway.upstream_routes import UpstreamRoute
-from karmada.machinery.http.head import is_field_value, request_head
+from karmada.machinery.http.head import HOP_BY_HOP, is_field_value, request_head
 from karmada.machinery.httpserver.model import HttpRequest
 
-_HOP_BY_HOP = frozenset(
-    {
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 _SAID_HERE = frozenset(
     {"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-port", "x-forwarded-proto", "x-real-ip"}
 )
@@ -40,7 +24,7 @@ def host_of(header: str) -> str:
 
 def is_reserved(name: str) -> bool:
     """Whether a header is the gateway's own to set: how a message ends, who asks, and as whom API servers see it."""
-    return name in _HOP_BY_HOP or name in _SAID_HERE or name.startswith(_FOR_API_SERVERS)
+    return name in HOP_BY_HOP or name in _SAID_HERE or name.startswith(_FOR_API_SERVERS)
 
 
 def target_of(request: HttpRequest) -> str:
@@ -68,7 +52,7 @@ def request_bytes(request: HttpRequest, route: UpstreamRoute, scheme: str, host:
     fields = [("Host", route.host or host or requested)]
     named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
     for name, value in headers.items():
-        if name in _HOP_BY_HOP or name in _SAID_HERE or name in named:
+        if name in HOP_BY_HOP or name in _SAID_HERE or name in named:
             continue
         if route.through_api and (name in _KEPT_FROM_API_SERVERS or name.startswith(_FOR_API_SERVERS)):
             continue
@@ -95,7 +79,7 @@ def answer_headers(headers: Sequence[tuple[str, str]], through_api: bool) -> tup
     for name, value in headers:
         if name == "content-type":
             content_type = value if is_field_value(value) else ""
-        elif name in _HOP_BY_HOP or name in named or name == "date" or not is_field_value(value):
+        elif name in HOP_BY_HOP or name in named or name == "date" or not is_field_value(value):
             continue
         elif not through_api or name not in _OF_API_SERVERS:
             before = kept.get(name, [])

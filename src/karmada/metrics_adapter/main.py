@@ -1,8 +1,5 @@
 """karmada-metrics-adapter as a program: serves the metrics of all members beside any conformant API server."""
 
-import asyncio
-import gc
-import logging
 import sys
 from collections.abc import Sequence
 
@@ -10,15 +7,14 @@ from karmada.api import yaml
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.apiserver.groupserver import GroupServer
 from karmada.apiserver.groupserver.flags import add_serving
+from karmada.apiserver.groupserver.program import control_plane_of, reading_flags, serve
 from karmada.apiserver.groupserver.trust import serving_of, trust_of
 from karmada.machinery import logging as logs
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.flags import FlagParser, add_accepted, add_common, add_truth
-from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
-from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 from karmada.membership.access import SecretAccess
 from karmada.membership.component_roles import metrics_adapter_in_members
@@ -26,7 +22,6 @@ from karmada.membership.connections import PushMembers
 from karmada.membership.every_member import EveryMember, SecretOrTunnel, by_proxy
 from karmada.metrics_adapter.api import COMPONENT, MetricsApi
 
-log = logging.getLogger(__name__)
 _ACCEPTED = ("cluster-api-qps", "cluster-api-burst")
 
 
@@ -37,12 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write("---\n".join(yaml.dump(tree) for tree in metrics_adapter_in_members()))
         return 0
     logs.setup(flags.verbosity, logs.Format(flags.logging_format))
-    try:
-        target = find_target(flags.kubeconfig or flags.authentication_kubeconfig, flags.context)
-    except (KubeconfigError, ValueError, OSError) as error:
-        raise SystemExit(f"error: {spelled(error)}") from error
+    with reading_flags():
+        target = control_plane_of(flags)
 
-    async def serve() -> None:
+    async def work() -> None:
         hub = Client(HttpTransport(target, agent=COMPONENT))
         trust = await trust_of(flags, hub)
         serving = serving_of(flags)
@@ -57,18 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 members.forget_left(informers.of(Cluster))
                 api.connect(informers, members)
                 server.supervisor.start("history", api.sampler.run)
-                port = await server.listen(flags.bind_address or "0.0.0.0", int(flags.secure_port or 443))
-                gc.collect()
-                gc.freeze()
-                log.info("serving on port %d", port)
-                await asyncio.Event().wait()
+                await serve(server, flags)
         finally:
             await api.close()
             await members.close()
             await push.close()
             await hub.close()
 
-    return run(serve)
+    return run(work)
 
 
 def parser() -> FlagParser:

@@ -14,6 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.workqueue.waiters import Waiters
 
 K = TypeVar("K", bound=Hashable)
 
@@ -59,7 +60,7 @@ class SchedulingQueue(Generic[K]):
         self._attempts: dict[K, int] = {}
         self._arrivals = 0
         self._takes = 0
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiters = Waiters()
         self._flush: asyncio.TimerHandle | None = None
 
     def add(self, key: K, priority: int = 0, *, background: bool = False) -> None:
@@ -89,14 +90,7 @@ class SchedulingQueue(Generic[K]):
                     self._taken[key] = rank
                     self._takes += 1
                     return key
-            waiting = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiting)
-            try:
-                await waiting
-            except asyncio.CancelledError:
-                if waiting.done() and not waiting.cancelled():
-                    self._wake()
-                raise
+            await self._waiters.wait()
 
     def succeeded(self, key: K) -> None:
         """The binding is decided."""
@@ -172,7 +166,7 @@ class SchedulingQueue(Generic[K]):
         self._active[key] = (rank, self._arrivals)
         entry = (-rank.priority, self._next_turn(key, rank), self._arrivals, key)
         heapq.heappush(self._heaps[rank.foreground], entry)
-        self._wake()
+        self._waiters.wake()
 
     def _next_heap(self) -> bool:
         """Whether the foreground is next; of two priorities the higher is, in either."""
@@ -221,10 +215,3 @@ class SchedulingQueue(Generic[K]):
                 self._activate(key, rank)
         if self._parked:
             self._flush = self._clock.call_later(FLUSH, self._flush_parked)
-
-    def _wake(self) -> None:
-        while self._waiting:
-            waiting = self._waiting.pop()
-            if not waiting.done():
-                waiting.set_result(None)
-                return

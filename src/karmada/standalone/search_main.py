@@ -1,8 +1,5 @@
 """karmada-search as a program: search.karmada.io on a storage of its own, beside any conformant API server."""
 
-import asyncio
-import gc
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +7,14 @@ from pathlib import Path
 from karmada.api import yaml
 from karmada.apiserver.groupserver import GroupServer
 from karmada.apiserver.groupserver.flags import add_serving, add_storage, storage_of
+from karmada.apiserver.groupserver.program import control_plane_of, reading_flags, serve
 from karmada.apiserver.groupserver.trust import serving_of, trust_of
 from karmada.machinery import logging as logs
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL
 from karmada.machinery.flags import FlagParser, add_accepted, add_common
-from karmada.machinery.http.kubeconfig import KubeconfigError, find_target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.informers.factory import InformerFactory
-from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
 from karmada.membership.access import SecretAccess
 from karmada.membership.component_roles import search_in_members
@@ -28,7 +24,6 @@ from karmada.search.api import SearchApi, Surroundings
 from karmada.search.controller import COMPONENT
 from karmada.standalone.search_hub import PassedOn
 
-log = logging.getLogger(__name__)
 _ACCEPTED = ("disable-proxy", "disable-search")
 
 
@@ -39,14 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write("---\n".join(yaml.dump(tree) for tree in search_in_members()))
         return 0
     logs.setup(flags.verbosity, logs.Format(flags.logging_format))
-    kubeconfig = flags.kubeconfig or flags.authentication_kubeconfig or flags.authorization_kubeconfig
-    try:
-        target = find_target(kubeconfig, flags.context)
+    with reading_flags():
+        target = control_plane_of(flags)
         storage = storage_of(flags, "resource registries")
-    except (KubeconfigError, ValueError, OSError) as error:
-        raise SystemExit(f"error: {spelled(error)}") from error
 
-    async def serve() -> None:
+    async def work() -> None:
         hub = Client(HttpTransport(target, agent=COMPONENT), field_manager=COMPONENT)
         trust = await trust_of(flags, hub)
         serving = serving_of(flags)
@@ -61,16 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 registries = Client(server.direct(), field_manager=COMPONENT)
                 around = Surroundings(hub, registries, members, passed_on.to_cluster, passed_on.to_control_plane)
                 api.start(around, InformerFactory(hub, server.supervisor), server.supervisor)
-                port = await server.listen(flags.bind_address or "0.0.0.0", int(flags.secure_port or 443))
-                gc.collect()
-                gc.freeze()
-                log.info("serving on port %d", port)
-                await asyncio.Event().wait()
+                await serve(server, flags)
         finally:
             await members.close()
             await hub.close()
 
-    return run(serve)
+    return run(work)
 
 
 def parser() -> FlagParser:

@@ -33,6 +33,10 @@ class Backend:
             size = await streams.resized()
             assert size == TerminalSize(80, 24)
             return ExitStatus()
+        if request.command == ("last-size",):
+            await streams.read()
+            size = await streams.resized()
+            return ExitStatus() if size == TerminalSize(80, 24) else ExitStatus(message=f"not the newest: {size}")
         if request.command == ("hang",):
             try:
                 await asyncio.Event().wait()
@@ -163,6 +167,16 @@ async def test_window_sizes_reach_the_process(dial):
     assert json.loads((await socket.message())[1:])["status"] == "Success"
 
 
+async def test_of_many_window_sizes_that_nobody_looked_at_the_newest_is_kept(dial):
+    socket = await dial("/last-size", V5)
+    await socket.message()
+    for height in range(1000):
+        socket.send(b'\x04{"Width":1,"Height":%d}' % height)
+    socket.send(b'\x04{"Width":80,"Height":24}')
+    socket.send(b"\x00go")
+    assert json.loads((await socket.message())[1:])["status"] == "Success"
+
+
 @pytest.mark.parametrize("how", ["close", "cut"])
 async def test_the_process_ends_with_its_client(dial, backend, how):
     socket = await dial("/hang", V5)
@@ -227,6 +241,60 @@ class Spdy:
 
     def _size(self):
         return struct.unpack_from(">II", self._buffer)[1] & 0xFFFFFF
+
+
+class Raw:
+    """A connection that was upgraded to SPDY itself."""
+
+    def __init__(self, client):
+        self._client = client
+
+    def send(self, data):
+        self._client.send(data)
+
+    async def message(self):
+        return await asyncio.wait_for(self._client.reader.read(65536), 10)
+
+
+@pytest.fixture
+async def dial_spdy(serve, backend):
+    async def handler(request: HttpRequest):
+        wanted = ExecRequest("ns", "p", "", (request.path[1:],), True, True, False, True)
+        return exec_upgrade(request, wanted, backend)
+
+    connect = await serve(handler)
+
+    async def start(path):
+        client = await connect()
+        upgrade = "Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n"
+        client.send(f"POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n{upgrade}\r\n".encode())
+        assert b"HTTP/1.1 101" in await client.until(b"\r\n\r\n")
+        spdy = Spdy(Raw(client))
+        for identifier, name in enumerate(("error", "stdin", "stdout", "resize")):
+            spdy.open(identifier * 2 + 1, streamtype=name)
+            assert await spdy.frame() == ("control", 2, identifier * 2 + 1)
+        return spdy
+
+    return start
+
+
+async def test_a_terminal_over_spdy_has_the_newest_size_however_many_went_unread(dial_spdy):
+    spdy = await dial_spdy("/last-size")
+    for height in range(200):
+        spdy.data(7, b'{"Width":1,"Height":%d}\n' % height)
+    spdy.data(7, b'{"Width":80,')
+    spdy.data(7, b'"Height":24}\n')
+    spdy.data(3, b"go")
+    identifier, status, _ = await spdy.frame()
+    assert (identifier, json.loads(status)["status"]) == (1, "Success")
+
+
+async def test_a_size_without_an_end_holds_nothing_up(dial_spdy):
+    spdy = await dial_spdy("/cat")
+    for _ in range(200):
+        spdy.data(7, b"9" * 1000)
+    spdy.data(3, b"hello")
+    assert await spdy.frame() == (5, b"HELLO", False)
 
 
 async def test_port_forward_through_the_tunnel(dial):

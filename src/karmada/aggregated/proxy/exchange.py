@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import httptools
 
-from karmada.machinery.channel import Channel
+from karmada.machinery.channel import Channel, splice
+from karmada.machinery.httpserver.model import ByteStream
 
 HEAD_SECONDS = 60.0
 HEAD_LIMIT = 256 * 1024
@@ -29,6 +30,15 @@ class Reply:
     def header(self, name: str) -> str:
         """The value of a header, empty when there is none."""
         return next((value for known, value in self.headers if known == name), "")
+
+    async def carry_on(self, stream: ByteStream) -> None:
+        """Pass on what either side sends in the new protocol until one of them ends."""
+        try:
+            if self.rest:
+                await stream.write(self.rest)
+            await splice(stream, self.channel)
+        finally:
+            await self.channel.close()
 
 
 class _Parser:

@@ -1,7 +1,6 @@
 """The handler of `clusters/<name>/proxy`: finds the cluster, passes the request on, hands back the answer."""
 
 import re
-from collections.abc import Awaitable, Callable
 
 from karmada.aggregated.proxy.exchange import Body, ExchangeFailed, Reply, exchange
 from karmada.aggregated.proxy.fanout import FanOut
@@ -14,10 +13,9 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import not_found
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
-from karmada.machinery.channel import splice
 from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head, request_target
 from karmada.machinery.httpserver.failure import Failure, bad_request
-from karmada.machinery.httpserver.model import ByteStream, HttpRequest
+from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.os_errors import spelled
 from karmada.membership.members import MemberUnavailable
 
@@ -87,7 +85,7 @@ def _head(upstream: Upstream, request: HttpRequest, path: str, user: UserInfo) -
 
 async def _answer(reply: Reply, body: Body) -> AnyAnswer:
     if reply.switched:
-        return Upgraded(_switching(reply), _carry_on(reply))
+        return Upgraded(_switching(reply), reply.carry_on)
     if 300 <= reply.status < 400 and reply.header("location"):
         await reply.channel.close()
         return Answer(502, _REDIRECT, _TEXT)
@@ -105,15 +103,3 @@ def _switching(reply: Reply) -> dict[str, str]:
     return {
         names.get(name, name): value for name, value in reply.headers if name not in left_out and is_field_value(value)
     }
-
-
-def _carry_on(reply: Reply) -> Callable[[ByteStream], Awaitable[None]]:
-    async def serve(stream: ByteStream) -> None:
-        try:
-            if reply.rest:
-                await stream.write(reply.rest)
-            await splice(stream, reply.channel)
-        finally:
-            await reply.channel.close()
-
-    return serve

@@ -8,24 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from karmada.apiserver.aggregation.proxy import is_identity, without_token
 from karmada.apiserver.auth.model import UserInfo
-from karmada.machinery.http.head import identity_value, is_field_value
+from karmada.machinery.http.head import HOP_BY_HOP, identity_value, is_field_value
 
-_HOP_BY_HOP = frozenset(
-    {
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 _CREDENTIALS = frozenset({"authorization", "cookie", "sec-websocket-protocol"})
 _ACCOUNT, _ACCOUNT_GROUPS = "system:serviceaccount:", "system:serviceaccounts"
 _EVERYBODY = frozenset({"system:authenticated", "system:unauthenticated"})
@@ -46,7 +30,7 @@ def passed_on(
     else:
         fields.append(("Connection", "close"))
     for name, value in headers.items():
-        if name not in _HOP_BY_HOP and name not in _CREDENTIALS and not is_identity(name):
+        if name not in HOP_BY_HOP and name not in _CREDENTIALS and not is_identity(name):
             fields.append((name, value))
     if token:
         fields.append(("Authorization", f"Bearer {token.decode('ascii').strip()}"))
@@ -64,7 +48,7 @@ def impersonation(user: UserInfo) -> list[tuple[str, str]]:
 
 def answered(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The headers of the member's answer that go to the client."""
-    left_out = _HOP_BY_HOP | {"content-type", "date"}
+    left_out = HOP_BY_HOP | {"content-type", "date"}
     kept: dict[str, str] = {}
     for name, value in headers:
         if name not in left_out and is_field_value(value):

@@ -17,33 +17,15 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
 from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.channel import Channel, splice
-from karmada.machinery.http.head import UnsafeHead, identity_value, request_target
+from karmada.machinery.http.head import HOP_BY_HOP, UnsafeHead, identity_value, request_target
 from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.httpserver.model import ByteStream, HttpRequest
 
 _PROBE_SECONDS = 5.0
 _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
 """What header names may hold beside letters and digits."""
-_HOP_BY_HOP = frozenset(
-    {
-        "authorization",
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "sec-websocket-protocol",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
-
-
+_NOT_PASSED_ON = HOP_BY_HOP | {"authorization", "sec-websocket-protocol"}
+_NOT_PASSED_BACK = _NOT_PASSED_ON | {"content-type", "date"}
 _TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 _CARRIES_REQUESTS = ("h2c", "http/", "tls/")
 """Protocols in which further requests could follow: nobody would check who asks in them."""
@@ -109,7 +91,7 @@ class Proxy:
             headers: dict[str, str | list[str]] = {
                 name: value
                 for name, value in request.headers.items()
-                if name not in _HOP_BY_HOP and not is_identity(name)
+                if name not in _NOT_PASSED_ON and not is_identity(name)
             }
             if protocols := without_token(request.headers.get("sec-websocket-protocol", "")):
                 headers["Sec-WebSocket-Protocol"] = protocols
@@ -121,9 +103,7 @@ class Proxy:
         answer = await self._caller.open(request.method, self._target(backend, path), headers, request.body)
         if answer.channel is not None:
             return Upgraded(_switching(answer.headers), _carrying(answer.channel))
-        kept = {
-            name: value for name, value in answer.headers.items() if name not in (*_HOP_BY_HOP, "content-type", "date")
-        }
+        kept = {name: value for name, value in answer.headers.items() if name not in _NOT_PASSED_BACK}
         return Streamed(answer.status, _closing(answer.chunks), answer.headers.get("content-type", ""), kept)
 
 
@@ -134,7 +114,7 @@ async def _closing(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 def _switching(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers of an answer that switches protocols."""
-    kept = {name: value for name, value in headers.items() if name not in _HOP_BY_HOP and name != "date"}
+    kept = {name: value for name, value in headers.items() if name not in _NOT_PASSED_ON and name != "date"}
     if chosen := headers.get("sec-websocket-protocol"):
         kept["Sec-WebSocket-Protocol"] = chosen
     return {"Connection": "Upgrade", "Upgrade": headers["upgrade"], **kept}

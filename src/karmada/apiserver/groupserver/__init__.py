@@ -4,6 +4,7 @@
 - `trust`: whose certificates it believes, and how that is read from flags and from the API server
 - `tokens`: whose bearer tokens are, by TokenReview
 - `flags`: the flags that every program around a group server has
+- `program`: what such a program does with them
 
 A component describes its groups once, as a `LocalApi`. The same object is served by a `GroupServer` where the component
 is a program of its own, and by the embedded API server in `karmada up` (`ApiServerOptions.apis`), which registers its

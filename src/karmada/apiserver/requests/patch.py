@@ -14,6 +14,7 @@ from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.schema.scalars import described
 from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.transport import PatchType
 
@@ -99,37 +100,23 @@ def patch_body(call: Call, kind: PatchType) -> Any:
         return {}
     if kind is not PatchType.JSON:
         if not isinstance(body, dict):
-            text = f"json: cannot unmarshal {_shape(body)} into Go value of type map[string]interface {{}}"
+            text = f"json: cannot unmarshal {described(body)} into Go value of type map[string]interface {{}}"
             raise bad_request(f"error decoding patch: {text}")
         return body
     if body is None:
         return []
     if not isinstance(body, list):
-        text = f"json: cannot unmarshal {_shape(body)} into Go value of type []handlers.jsonPatchOp"
+        text = f"json: cannot unmarshal {described(body)} into Go value of type []handlers.jsonPatchOp"
         raise bad_request(f"error decoding patch: {text}")
     body = [{} if operation is None else operation for operation in body]
     for operation in body:
         if not isinstance(operation, dict):
-            text = f"json: cannot unmarshal {_shape(operation)} into Go value of type handlers.jsonPatchOp"
+            text = f"json: cannot unmarshal {described(operation)} into Go value of type handlers.jsonPatchOp"
             raise bad_request(f"error decoding patch: {text}")
     if len(body) > _MAX_OPERATIONS:
         text = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(body)}"
         raise Failure(413, "RequestEntityTooLarge", f"Request entity too large: {text}")
     return body
-
-
-def _shape(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
 
 
 def patched(call: Call, kind: PatchType, document: Any, current: JSONObject) -> Any:

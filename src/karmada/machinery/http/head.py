@@ -13,6 +13,23 @@ _TARGET = re.compile(r"[!-~]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _SAFE_IN_PATHS = "/:@!$&'()*+,;=~-._"
 _SAFE_IN_QUERIES = _SAFE_IN_PATHS + "%?"
+HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers about one connection and how a message ends on it: a proxy sets its own on each side."""
 
 
 class UnsafeHead(ValueError):

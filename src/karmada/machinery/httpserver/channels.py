@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable
 import orjson
 
 from karmada.machinery.httpserver.backends import ExecBackend, ExecRequest, ExitStatus, TerminalSize
+from karmada.machinery.httpserver.client_input import ClientInput
 from karmada.machinery.httpserver.model import HttpRequest, Upgrade
 from karmada.machinery.httpserver.spdy import asks_for_spdy
 from karmada.machinery.httpserver.websocket import WebSocket, upgrade
+from karmada.machinery.httpserver.window import Window
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 EXEC_PROTOCOLS = (
@@ -25,8 +27,6 @@ EXEC_PROTOCOLS = (
     "base64.channel.k8s.io",
     "",
 )
-INPUT_LIMIT = 64
-"""Messages of input that wait for the process before the client has to."""
 
 
 class Channels:
@@ -62,18 +62,12 @@ class ChannelStreams:
 
     def __init__(self, channels: Channels) -> None:
         self._channels = channels
-        self._input: asyncio.Queue[bytes] = asyncio.Queue(INPUT_LIMIT)
-        self._sizes: asyncio.Queue[TerminalSize] = asyncio.Queue()
-        self._ended = False
+        self._input = ClientInput()
+        self._window = Window()
 
     async def read(self) -> bytes:
         """Next input; empty at its end."""
-        if self._ended and self._input.empty():
-            return b""
-        data = await self._input.get()
-        if not data:
-            self._ended = True
-        return data
+        return await self._input.read()
 
     async def write(self, data: bytes) -> None:
         """Standard output."""
@@ -85,19 +79,19 @@ class ChannelStreams:
 
     async def resized(self) -> TerminalSize:
         """The next size of the client's window."""
-        return await self._sizes.get()
+        return await self._window.resized()
 
     async def pump(self) -> None:
         """Distribute what arrives; returns when the client is gone."""
         while (message := await self._channels.receive()) is not None:
             channel, data = message
             if channel == STDIN and data:
-                await self._input.put(data)
+                await self._input.feed(data)
             elif channel == CLOSE and data[:1] == bytes((STDIN,)):
-                await self._input.put(b"")
+                await self._input.feed(b"")
             elif channel == RESIZE and (size := parse_size(data)) is not None:
-                self._sizes.put_nowait(size)
-        await self._input.put(b"")
+                self._window.report(size)
+        await self._input.feed(b"")
 
 
 def exec_upgrade(request: HttpRequest, wanted: ExecRequest, backend: ExecBackend) -> Upgrade:

@@ -9,6 +9,7 @@ import struct
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
+from karmada.machinery.httpserver.client_input import ClientInput
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
 
@@ -17,7 +18,6 @@ FIN = 0x01
 MAX_FRAME = 1024 * 1024
 MAX_HEADERS = 64 * 1024
 MAX_STREAMS = 1024
-INPUT_LIMIT = 64
 
 _WORDS = (
     "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow "
@@ -56,18 +56,12 @@ class SpdyStream:
         """Names in lower case."""
         self.identifier = identifier
         self._connection = connection
-        self._input: asyncio.Queue[bytes] = asyncio.Queue(INPUT_LIMIT)
-        self._ended = False
+        self._input = ClientInput()
         self._finished = False
 
     async def read(self) -> bytes:
         """Next bytes; empty when the client has finished or reset the stream."""
-        if self._ended and self._input.empty():
-            return b""
-        data = await self._input.get()
-        if not data:
-            self._ended = True
-        return data
+        return await self._input.read()
 
     async def write(self, data: bytes) -> None:
         """Send bytes."""
@@ -87,7 +81,7 @@ class SpdyStream:
 
     async def feed(self, data: bytes) -> None:
         """Bytes from the client; empty at the end."""
-        await self._input.put(data)
+        await self._input.feed(data)
 
 
 class SpdyConnection:

@@ -11,10 +11,13 @@ from karmada.machinery.httpserver.backends import ExecBackend, ExecRequest, Term
 from karmada.machinery.httpserver.channels import parse_size, plain_status, run_until_gone, status_object
 from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
 from karmada.machinery.httpserver.spdy import SpdyConnection, SpdyError, SpdyStream, spdy_upgrade
+from karmada.machinery.httpserver.window import Window
 
 PROTOCOLS = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 OPEN_SECONDS = 30.0
 """How long a client may take to open its streams."""
+_SIZE_LIMIT = 64 * 1024
+"""Bytes in which sizes are looked for: a client that never ends a line is not waited for."""
 
 
 class _Streams:
@@ -22,7 +25,7 @@ class _Streams:
 
     def __init__(self, streams: dict[str, SpdyStream]) -> None:
         self._streams = streams
-        self._sizes = b""
+        self._window = Window()
 
     async def read(self) -> bytes:
         """Next input; empty at its end."""
@@ -39,14 +42,16 @@ class _Streams:
 
     async def resized(self) -> TerminalSize:
         """The next size of the client's window."""
-        resize = self._streams.get("resize")
+        return await self._window.resized()
+
+    async def follow_window(self) -> None:
+        """Note sizes until the client is gone: left unread they would hold up the streams beside them."""
+        resize, rest = self._streams.get("resize"), b""
         while resize is not None and (data := await resize.read()):
-            *whole, self._sizes = (self._sizes + data).split(b"\n")
+            *whole, rest = (rest + data)[-_SIZE_LIMIT:].split(b"\n")
             for line in whole:
                 if (size := parse_size(line)) is not None:
-                    return size
-        await asyncio.Event().wait()
-        raise AssertionError("no window any more")
+                    self._window.report(size)
 
     async def _write(self, name: str, data: bytes) -> None:
         stream = self._streams.get(name)
@@ -66,11 +71,17 @@ def spdy_exec_upgrade(request: HttpRequest, wanted: ExecRequest, backend: ExecBa
         except (TimeoutError, SpdyError, StopAsyncIteration):
             return
 
+        process = _Streams(streams)
+        following = asyncio.create_task(process.follow_window())
+
         async def others() -> None:
             async for stream in accepted:
                 await stream.reset()
 
-        status = await run_until_gone(backend.execute(wanted, _Streams(streams)), others)
+        try:
+            status = await run_until_gone(backend.execute(wanted, process), others)
+        finally:
+            following.cancel()
         if status is None:
             return
         data = status_object(status) if protocol.startswith("v4") else plain_status(status)

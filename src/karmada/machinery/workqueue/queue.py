@@ -6,8 +6,6 @@ Invariants:
 - `get` hands out a key only to one worker until `done`.
 """
 
-import asyncio
-from collections import deque
 from collections.abc import Callable, Hashable
 from enum import IntEnum
 from random import Random
@@ -19,6 +17,7 @@ from karmada.machinery.metrics import Histogram
 from karmada.machinery.workqueue.delays import Delays
 from karmada.machinery.workqueue.initial_load import turns
 from karmada.machinery.workqueue.lanes import Lanes
+from karmada.machinery.workqueue.waiters import Waiters
 
 K = TypeVar("K", bound=Hashable)
 
@@ -78,7 +77,7 @@ class WorkQueue(Generic[K]):
         self._processing: dict[K, _Work] = {}
         self._again: dict[K, int] = {}
         self._failures: dict[K, int] = {}
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiters = Waiters()
         self._in_turn = False
         """Whether a worker waits for its turn with the first load's keys."""
         self._delays: Delays[K] = Delays(clock, self.add)
@@ -104,7 +103,7 @@ class WorkQueue(Generic[K]):
             self._added_at[key] = self._clock.monotonic()
         lane, tenant = self._lane, self._tenant
         self._lanes.push(key, lane(key) if lane else None, priority, tenant(key) if tenant else None)
-        self._wake()
+        self._waiters.wake()
 
     def add_after(self, key: K, seconds: float, priority: int = Priority.NORMAL) -> None:
         """Have a key worked on after some time, unless it is added before."""
@@ -137,7 +136,7 @@ class WorkQueue(Generic[K]):
             full = self._held or (self._background_limit is not None and self._background >= self._background_limit)
             if self._only_background():
                 if self._in_turn or full:
-                    await self._wait()
+                    await self._waiters.wait()
                     continue
                 await self._turn()
             taken = self._lanes.pop(fair=not full)
@@ -151,7 +150,7 @@ class WorkQueue(Generic[K]):
                 return key
             if self._closed:
                 raise QueueClosed(self.name)
-            await self._wait()
+            await self._waiters.wait()
 
     def done(self, key: K) -> None:
         """The work on a key has ended, however it went."""
@@ -159,7 +158,7 @@ class WorkQueue(Generic[K]):
         self.work_seconds.observe(self._clock.monotonic() - work.since)
         self._background -= work.in_background
         if self._lanes.free(work.lane) or work.in_background:
-            self._wake()
+            self._waiters.wake()
         again = self._again.pop(key, None)
         if again is not None:
             self.adds -= 1
@@ -171,7 +170,7 @@ class WorkQueue(Generic[K]):
         if work.in_background:
             self._processing[key] = work._replace(in_background=False)
             self._background -= 1
-            self._wake()
+            self._waiters.wake()
 
     def is_background(self, key: K) -> bool:
         """Whether a key in process was only found by the first load."""
@@ -185,7 +184,7 @@ class WorkQueue(Generic[K]):
     def release(self) -> None:
         """Hand out keys of the first load again."""
         self._held = False
-        self._wake()
+        self._waiters.wake()
 
     def withdraw(self, key: K) -> bool:
         """Do not work on a key after all if only the first load found it; whether it waited for nothing else."""
@@ -202,9 +201,7 @@ class WorkQueue(Generic[K]):
         """No more adds; `get` hands out what is ready and then raises `QueueClosed`."""
         self._closed = True
         self._delays.close()
-        for waiting in self._waiting:
-            if not waiting.done():
-                waiting.set_result(None)
+        self._waiters.wake_all()
 
     def __len__(self) -> int:
         return len(self._lanes)
@@ -230,22 +227,4 @@ class WorkQueue(Generic[K]):
             await turns().next()
         finally:
             self._in_turn = False
-            self._wake()
-
-    def _wake(self) -> None:
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(None)
-                return
-
-    async def _wait(self) -> None:
-        waiting = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
-        try:
-            await waiting
-        except asyncio.CancelledError:
-            # Whoever woke this worker counts on somebody to take the key.
-            if waiting.done() and not waiting.cancelled():
-                self._wake()
-            raise
+            self._waiters.wake()
