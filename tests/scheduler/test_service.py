@@ -138,6 +138,23 @@ def test_replicas_move_away_from_a_cluster_that_is_being_deleted() -> None:
     on_a_plane(scenario)
 
 
+def test_replicas_leave_a_cluster_that_is_being_deleted_though_their_affinity_means_it_no_more() -> None:
+    async def scenario(plane: Plane) -> None:
+        for name in ("member1", "member2"):
+            await plane.join(name, labels={"env": "prod"}, finalizers=["test/hold"])
+        affinity = {"labelSelector": {"matchLabels": {"env": "prod"}}}
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC, "clusterAffinity": affinity})
+        await plane.settle()
+        await plane.client.resource(CLUSTERS).patch("member2", {"metadata": {"labels": {"env": None}}})
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2, "member2": 2}
+        await plane.client.resource(CLUSTERS).delete("member2")
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 4}
+
+    on_a_plane(scenario)
+
+
 def test_only_concerned_bindings_are_looked_at_again() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1", labels={"env": "prod"})

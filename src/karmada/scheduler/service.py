@@ -180,7 +180,11 @@ class Scheduler:
             versions = versions_to_check(change.old.value, change.new.value)
             if versions:
                 own = self._affinities.going_to(change.key.name)
-                for key in self._affinities.concerned(versions):
+                concerned = dict.fromkeys(self._affinities.concerned(versions))
+                if self.snapshot.is_leaving(change.key.name):
+                    # What runs there has to leave, also where the affinity has not meant the cluster for a while.
+                    concerned |= dict.fromkeys(sorted(own))
+                for key in concerned:
                     self._disturbed.add(key)
                     self._enqueue(key, "ClusterChanged", background=key not in own)
                 continue
