@@ -41,8 +41,8 @@ class Watched:
         self._clock = clock
         self.requests: list[Request] = []
         self.before_request: Callable[[Request], Awaitable[None] | None] | None = None
-        self.loses_events = False
-        """Whether events of bindings are lost, so that all has to be loaded again a moment later."""
+        self.loses_events: set[GroupVersionResource] = set()
+        """Collections whose events are lost, so that all has to be loaded again a moment later."""
 
     async def send(self, request: Request) -> bytes:
         self.requests.append(request)
@@ -55,13 +55,13 @@ class Watched:
     @asynccontextmanager
     async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
         async with self._inner.watch(request) as stream:
-            yield self._events(stream) if request.resource == BINDINGS else stream
+            yield self._events(stream, request.resource)
 
-    async def _events(self, stream: WatchStream) -> WatchStream:
+    async def _events(self, stream: WatchStream, type_: GroupVersionResource) -> WatchStream:
         async for batch in stream:
-            if self.loses_events:
+            if type_ in self.loses_events:
                 await self._clock.sleep(0.1)
-                self.loses_events = False
+                self.loses_events.discard(type_)
                 raise Gone("the revision is too old")
             yield batch
 
@@ -93,9 +93,9 @@ class Plane:
     def before_request(self, check: Callable[[Request], Awaitable[None] | None] | None) -> None:
         self._watched.before_request = check
 
-    def lose_events(self) -> None:
-        """What happens to bindings now is found out by loading them again."""
-        self._watched.loses_events = True
+    def lose_events(self, type_: GroupVersionResource = BINDINGS) -> None:
+        """What happens to a collection now is found out by loading it again."""
+        self._watched.loses_events.add(type_)
 
     async def join(self, name: str, pods: int = 100, **spec: Any) -> None:
         metadata = {"name": name, "labels": spec.pop("labels", {}), "finalizers": spec.pop("finalizers", [])}

@@ -155,6 +155,19 @@ def test_replicas_leave_a_cluster_that_is_being_deleted_though_their_affinity_me
     on_a_plane(scenario)
 
 
+def test_a_cluster_that_joined_while_no_event_arrived_gets_its_copies() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web")
+        await plane.settle()
+        plane.lose_events(CLUSTERS)
+        await plane.join("member2")
+        await plane.settle(5)
+        assert await plane.result("web") == {"member1": 2, "member2": 2}
+
+    on_a_plane(scenario)
+
+
 def test_only_concerned_bindings_are_looked_at_again() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1", labels={"env": "prod"})

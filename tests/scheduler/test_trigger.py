@@ -128,6 +128,9 @@ def test_a_scheduler_is_in_charge_of_what_names_it_unless_scheduling_is_suspende
     assert is_ours(binding(1, {}, **spec), name) is ours
 
 
+SERVING = {"apiEnablements": [{"groupVersion": "v1", "resources": [{"name": "secrets", "kind": "Secret"}]}]}
+
+
 def version(labels: Tree | None = None, generation: int = 1, **metadata: object) -> Cluster:
     tree = {"metadata": {"name": "m1", "labels": labels or {}, "generation": generation, **metadata}, "spec": {}}
     return from_tree(tree, Cluster)
@@ -140,6 +143,12 @@ def test_a_cluster_is_looked_at_when_its_labels_or_spec_change_or_it_leaves() ->
     assert versions_to_check(leaving, leaving) == ()
     for new in (version({"a": "b"}), version(generation=2)):
         assert versions_to_check(old, new) == (old, new)
+
+
+def test_a_cluster_is_looked_at_when_it_serves_something_at_first_sight() -> None:
+    serving = from_tree({"metadata": {"name": "m1"}, "spec": {}, "status": SERVING}, Cluster)
+    assert versions_to_check(None, version()) == ()
+    assert versions_to_check(None, serving) == (serving,)
 
 
 @pytest.mark.parametrize(

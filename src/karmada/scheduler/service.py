@@ -175,9 +175,9 @@ class Scheduler:
                     self._estimator.forget(change.key.name)
                 continue
             self.snapshot.put(change.new.value)
-            if change.old is None:
+            if change.initial:
                 continue
-            versions = versions_to_check(change.old.value, change.new.value)
+            versions = versions_to_check(change.old.value if change.old else None, change.new.value)
             if versions:
                 own = self._affinities.going_to(change.key.name)
                 concerned = dict.fromkeys(self._affinities.concerned(versions))
@@ -187,6 +187,8 @@ class Scheduler:
                 for key in concerned:
                     self._disturbed.add(key)
                     self._enqueue(key, "ClusterChanged", background=key not in own)
+                continue
+            if change.old is None:
                 continue
             before, after = change.old.value.status, change.new.value.status
             if before.resource_summary != after.resource_summary:

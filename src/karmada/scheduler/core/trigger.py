@@ -110,8 +110,11 @@ def is_ours(binding: Binding, scheduler_name: str) -> bool:
     return not suspended and (spec.scheduler_name or "default-scheduler") == scheduler_name
 
 
-def versions_to_check(old: Cluster, new: Cluster) -> tuple[Cluster, ...]:
+def versions_to_check(old: Cluster | None, new: Cluster) -> tuple[Cluster, ...]:
     """The states of a changed cluster that bindings are matched with; none when the change concerns nobody."""
+    if old is None:
+        # One that has just come serves nothing yet. One that does joined unseen: no event of that will follow.
+        return (new,) if new.status.api_enablements else ()
     if old.metadata.deletion_timestamp is None and new.metadata.deletion_timestamp is not None:
         return (new,)
     if old.metadata.labels != new.metadata.labels or old.metadata.generation != new.metadata.generation:
