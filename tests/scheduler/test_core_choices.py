@@ -286,6 +286,8 @@ def test_a_snapshot_counts_changes_and_forgets_the_oldest() -> None:
     fleet.remove("m1")
     fleet.remove("never")
     assert (fleet.is_leaving("m1"), fleet.total, fleet.version) == (False, 1, 4)
+    fleet.lose("m1")
+    assert (fleet.is_leaving("m1"), fleet.is_known("m1"), fleet.total, fleet.version) == (True, True, 1, 4)
     for _ in range(LOG):
         fleet.put(cluster("m3"))
     assert fleet.changes_since(start) is None

@@ -155,6 +155,40 @@ def test_replicas_leave_a_cluster_that_is_being_deleted_though_their_affinity_me
     on_a_plane(scenario)
 
 
+def test_replicas_that_had_no_room_elsewhere_leave_a_cluster_that_was_taken_out_by_force() -> None:
+    async def scenario(plane: Plane) -> None:
+        for name in ("member1", "member2"):
+            await plane.join(name, finalizers=["test/hold"])
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        await plane.report("member1", 1)
+        await plane.client.resource(CLUSTERS).delete("member2")
+        await plane.settle()
+        assert (await plane.condition("web"))["reason"] == "Unschedulable"
+        await plane.client.resource(CLUSTERS).patch("member2", {"metadata": {"finalizers": None}})
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2, "member2": 2}
+        await plane.report("member1", 10)
+        await plane.settle(20)
+        assert await plane.result("web") == {"member1": 4}
+
+    on_a_plane(scenario)
+
+
+def test_replicas_stay_in_a_cluster_that_only_the_cache_lacks() -> None:
+    async def scenario(plane: Plane) -> None:
+        for name in ("member1", "member2"):
+            await plane.join(name)
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        plane.scheduler.snapshot.remove("member2")
+        await plane.client.resource(BINDINGS).patch("web", {"spec": {"conflictResolution": "Overwrite"}}, "default")
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2, "member2": 2}
+
+    on_a_plane(scenario)
+
+
 def test_a_cluster_that_joined_while_no_event_arrived_gets_its_copies() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1")

@@ -22,6 +22,7 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.resource import Scope
 from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.tracing import OFF, Tracer
@@ -105,6 +106,7 @@ class Scheduler:
         self.options = options or SchedulerOptions()
         self._clock = clock
         self._clusters = informers.of(Cluster)
+        self._server = client.of(Cluster)
         self._namespaced = informers.of(ResourceBinding)
         self._wide = informers.of(ClusterResourceBinding)
         gates = self.options.settings.gates
@@ -171,6 +173,9 @@ class Scheduler:
         for change in changes:
             if change.new is None:
                 self.snapshot.remove(change.key.name)
+                for key in sorted(self._affinities.going_to(change.key.name)):
+                    self._disturbed.add(key)
+                    self._enqueue(key, "ClusterChanged")
                 if self._estimator is not None:
                     self._estimator.forget(change.key.name)
                 continue
@@ -326,6 +331,7 @@ class Scheduler:
         self._settled.pop(key, None)
         disturbed = key in self._disturbed
         self._disturbed.discard(key)
+        await self._look_for_targets(binding)
         reason = need(binding, self.options.settings.gates, self.snapshot.is_leaving)
         match reason:
             case Need.DELETING:
@@ -338,6 +344,16 @@ class Scheduler:
                 return True
         with self.options.tracer.span("schedule", binding.metadata.annotations, reason=reason.value):
             return await self._schedule(key, binding, reason, disturbed)
+
+    async def _look_for_targets(self, binding: Binding) -> None:
+        """Ask the server for clusters that a binding goes to and the cache lacks, which alone proves nothing: one that
+        was taken out by force before the binding had left it is left now."""
+        for target in binding.spec.clusters:
+            if self.snapshot.is_known(target.name):
+                continue
+            found = await self._server.list(Scope(fields=f"metadata.name={target.name}"))
+            if not found.items and not self.snapshot.is_known(target.name):
+                self.snapshot.lose(target.name)
 
     async def _report_the_rest(self, key: BindingKey, binding: Binding) -> None:
         """There is nothing to decide; the report of a former decision may be missing."""

@@ -75,6 +75,7 @@ class Snapshot:
         self.peers: Peers = peers or NoPeers()
         self.assumed: Mapping[str, tuple[AssumedWorkload, ...]] = assumed or {}
         self._leaving: set[str] = set()
+        self._lost: set[str] = set()
         self._capacities: dict[str, Capacity] = {}
         self._log: list[str] = []
         self._base = 0
@@ -91,8 +92,12 @@ class Snapshot:
         return len(self.clusters) + len(self._leaving)
 
     def is_leaving(self, name: str) -> bool:
-        """Whether a cluster is there but under deletion."""
-        return name in self._leaving
+        """Whether a cluster is under deletion, or was lost."""
+        return name in self._leaving or name in self._lost
+
+    def is_known(self, name: str) -> bool:
+        """Whether a cluster is there, or it is certain that it is not."""
+        return name in self.clusters or self.is_leaving(name)
 
     @property
     def version(self) -> int:
@@ -102,6 +107,7 @@ class Snapshot:
     def put(self, cluster: Cluster) -> None:
         """A cluster is there, or has changed."""
         name = cluster.metadata.name
+        self._lost.discard(name)
         if cluster.metadata.deletion_timestamp is not None:
             self.remove(name)
             self._leaving.add(name)
@@ -115,6 +121,11 @@ class Snapshot:
         self._leaving.discard(name)
         if self.clusters.pop(name, None) is not None:
             self._changed(name)
+
+    def lose(self, name: str) -> None:
+        """A cluster is certain not to exist: whoever goes there has to leave it."""
+        self.remove(name)
+        self._lost.add(name)
 
     def capacity(self, name: str) -> Capacity:
         """What a cluster has left, by its own figures."""
