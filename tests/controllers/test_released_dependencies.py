@@ -2,7 +2,7 @@
 
 import pytest
 from tests.controllers.observing import events, once
-from tests.controllers.plane import on_a_plane, unloadable
+from tests.controllers.plane import CONFIG_MAPS, on_a_plane, unloadable
 from tests.controllers.requirers import BINDINGS, FAILED, HOLDS, SECRETS, World, depends, run
 
 from karmada.machinery.errors import Forbidden, NotFound
@@ -23,6 +23,17 @@ async def test_what_is_not_required_any_more_is_released_and_only_that(world):
     assert (await world.required(), await world.required("secret")) == ({"settings": ["web-pod"]}, {"key": []})
     settings = await world.tree("settings-configmap")
     assert settings["spec"]["requiredBy"][0]["clusters"] == [{"name": "m2"}]
+
+
+@run(depends("", app="web"), depends("kept"))
+async def test_what_a_selector_means_no_more_is_released(world):
+    await world.make("settings", "kept", "stays", app="web")
+    await world.begin()
+    assert await world.required() == {"kept": ["web-pod"], "settings": ["web-pod"], "stays": ["web-pod"]}
+    for name in ("settings", "kept"):
+        await world.plane.client.resource(CONFIG_MAPS).patch(name, {"metadata": {"labels": {"app": "api"}}}, "default")
+    await world.plane.clock.sleep(3)
+    assert await world.required() == {"kept": ["web-pod"], "settings": [], "stays": ["web-pod"]}
 
 
 @pytest.mark.parametrize("end", ["unwanted", "deleted", "gone"])

@@ -160,7 +160,7 @@ class DependenciesDistributor:
         about = ObjectReference.to(binding)
         outcomes = await asyncio.gather(
             *(self._attach_all(dependency, binding) for dependency in dependencies),
-            *(self._detach(orphan, binding) for orphan in self._attached(binding) if not _wanted(orphan, dependencies)),
+            *(self._review(attached, binding, dependencies) for attached in self._attached(binding)),
         )
         errors = [outcome for outcome in outcomes if outcome is not None]
         if errors:
@@ -217,6 +217,28 @@ class DependenciesDistributor:
         if complaint and not isinstance(outcome, Absent):
             about = ObjectReference.to(outcome.value)
             self._recorder.event(about, events.WARNING, events.DEPENDENCY_POLICY_CONFLICT, complaint)
+
+    async def _review(
+        self, attached: ResourceBinding, binding: ResourceBinding, dependencies: list[DependentObjectReference]
+    ) -> Exception | None:
+        """Detach what none of the dependencies means any more."""
+        try:
+            if not await self._is_orphan(attached, dependencies):
+                return None
+        except ApiError as error:
+            return error
+        return await self._detach(attached, binding)
+
+    async def _is_orphan(self, attached: ResourceBinding, dependencies: list[DependentObjectReference]) -> bool:
+        """Whether no dependency means the object of an attached binding, by its name or by the labels it has now."""
+        meant = _meaning(attached, dependencies)
+        if not meant or any(dependency.name for dependency in meant):
+            return not meant
+        item = await self._templates.bound(attached.spec.resource)
+        if item is None:
+            return False  # the binding goes with its object
+        marks = item.value["metadata"].get("labels") or {}
+        return not any(one.label_selector is not None and matches(one.label_selector, marks) for one in meant)
 
     async def _detach(self, attached: ResourceBinding, binding: ResourceBinding) -> Exception | None:
         """Another requirer that is missing, perhaps for ever, must not keep this one from going."""
@@ -334,15 +356,16 @@ def _released(binding: ResourceBinding) -> ResourceBinding:
     return msgspec.structs.replace(binding, metadata=metadata)
 
 
-def _wanted(attached: ResourceBinding, dependencies: list[DependentObjectReference]) -> bool:
-    """Whether an attached binding is still for one of the dependencies. A selector keeps what it may mean."""
+def _meaning(attached: ResourceBinding, dependencies: list[DependentObjectReference]) -> list[DependentObjectReference]:
+    """The dependencies that may mean the object of an attached binding, as far as names say."""
     resource = attached.spec.resource
-    for dependency in dependencies:
-        if (dependency.api_version, dependency.kind) != (resource.api_version, resource.kind):
-            continue
-        if dependency.namespace == resource.namespace and dependency.name in ("", resource.name):
-            return True
-    return False
+    return [
+        dependency
+        for dependency in dependencies
+        if (dependency.api_version, dependency.kind) == (resource.api_version, resource.kind)
+        and dependency.namespace == resource.namespace
+        and dependency.name in ("", resource.name)
+    ]
 
 
 def _slot(api_version: str, kind: str, namespace: str, name: str) -> str:
