@@ -107,6 +107,41 @@ def test_a_derived_service_that_others_change_or_delete_is_restored():
     on_a_plane(test)
 
 
+@pytest.mark.parametrize("exists", [False, True], ids=["there is none", "only the cache lacks it"])
+def test_a_slice_takes_no_service_away_whose_import_is_not_known(exists):
+    async def test(plane):
+        await started(plane)
+        plane.transport.held = frozenset({IMPORTS} if exists else ())
+        if exists:
+            await plane.client.resource(IMPORTS).create(imported())
+        own = {"metadata": {"name": "derived-web", "namespace": "default"}, "spec": {"ports": [{"port": 80}]}}
+        await plane.client.resource(SERVICES).create(own)
+        await plane.client.resource(SLICES).create(slice_from("a", "a-1"))
+        await plane.clock.sleep(5)
+        assert "derived-web" in await services(plane)
+
+    on_a_plane(test)
+
+
+def test_an_import_that_was_made_anew_keeps_its_service_while_the_cache_shows_only_the_end_of_the_first():
+    async def test(plane):
+        await started(plane, imported())
+        before = await plane.client.resource(SERVICES).get("derived-web", "default")
+
+        async def remake(request):
+            if request.resource == IMPORTS and request.verb is Verb.GET:
+                plane.transport.before = None
+                await plane.client.resource(IMPORTS).create(imported())
+
+        plane.transport.before = remake
+        await plane.client.resource(IMPORTS).delete("web", "default")
+        await plane.clock.sleep(5)
+        after = await plane.client.resource(SERVICES).get("derived-web", "default")
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
+
+    on_a_plane(test)
+
+
 def test_a_service_that_selects_pods_is_somebodys_own():
     async def test(plane):
         spec = {"selector": {"app": "web"}, "ports": [{"port": 1, "protocol": "TCP", "targetPort": 1}]}

@@ -15,7 +15,7 @@ from karmada.controllers.endpointslice_import import IMPORTED
 from karmada.controllers.slice_collection import SLICES
 from karmada.machinery.committer import Committer, Created, Written
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import ApiError
+from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -40,7 +40,8 @@ class ServiceImportController:
         self._services = context.informers.resource(SERVICES)
         self._slices = context.informers.resource(SLICES, IMPORTED)
         self._slices.add_index(OF_DERIVED, _derived_service)
-        self._commit = Committer(context.client.of(ServiceImport))
+        self._server = context.client.of(ServiceImport)
+        self._commit = Committer(self._server)
         self._commit_service = Committer(context.client.resource(SERVICES))
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[Key] = Controller(
@@ -58,7 +59,8 @@ class ServiceImportController:
         """Bring the derived Service and the status of one ServiceImport up to date."""
         wanted = self._imports.get(key.name, key.namespace)
         if wanted is None or wanted.metadata.deletion_timestamp is not None:
-            await self._remove(key)
+            if wanted is not None or await self._is_gone(key):
+                await self._remove(key)
             return DONE
         if wanted.spec is None or wanted.spec.type != ServiceImportType.CLUSTER_SET_IP:
             return DONE
@@ -85,6 +87,14 @@ class ServiceImportController:
             await self._commit_service.commit(outcome.value, lambda current: _with_ingress(current, wanted))
         return isinstance(outcome, Created | Written)
 
+    async def _is_gone(self, key: Key) -> bool:
+        """Whether the server has no such ServiceImport: its absence from a cache proves nothing."""
+        try:
+            await self._server.get(key.name, key.namespace)
+        except NotFound:
+            return True
+        return False
+
     async def _remove(self, key: Key) -> None:
         service = self._services.get(names.derived_service(key.name), key.namespace)
         if service is not None:
@@ -101,16 +111,18 @@ class ServiceImportController:
         namespace, name = change.key
         if change.initial or change.old is None or not name.startswith(_PREFIX):
             return []
-        key = Key(namespace, name.removeprefix(_PREFIX))
-        known = self._imports.has_synced and self._imports.item(key) is not None
-        return [key] if known else []
+        return self._known(Key(namespace, name.removeprefix(_PREFIX)))
 
     def _slice_changed(self, change: Change[JSONObject]) -> list[Key]:
         """The import whose exporters may have changed: slices come and go with exports, endpoints do not matter."""
         if change.old is not None and change.new is not None:
             return []
         services = (Key(*service.split("/")) for service in _derived_service(change.item))
-        return [Key(service.namespace, service.name.removeprefix(_PREFIX)) for service in services]
+        return [key for one in services for key in self._known(Key(one.namespace, one.name.removeprefix(_PREFIX)))]
+
+    def _known(self, key: Key) -> list[Key]:
+        """The import of that name, if there is one: without it the Service is nobody's derived one."""
+        return [key] if self._imports.has_synced and self._imports.item(key) is not None else []
 
 
 def derived(current: JSONObject | None, wanted: ServiceImport) -> JSONObject:
