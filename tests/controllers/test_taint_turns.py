@@ -134,6 +134,23 @@ def test_an_applied_placement_that_is_not_known_is_waited_for(placement):
     on_a_plane(test)
 
 
+def test_a_toleration_that_the_cache_does_not_show_yet_counts():
+    async def test(plane):
+        await evicting(plane)
+        await bind(plane)
+        await plane.clock.sleep(1)
+        plane.transport.held = frozenset({BINDINGS})
+        await tolerate(plane, '{"clusterTolerations": [{"operator": "Exists"}]}')
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(5)
+        assert await clusters_of(plane) == ["m1", "m2"]
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(60)
+        assert await clusters_of(plane) == ["m1", "m2"]
+
+    on_a_plane(test)
+
+
 def test_a_toleration_lasts_to_its_end():
     async def test(plane):
         await evicting(plane)

@@ -53,6 +53,10 @@ class TaintManagerOptions:
     rate: float = flag(0.5, float, "Evictions per second; 0 pauses them.", "--resource-eviction-rate")
 
 
+class PlacementUnknown(Exception):
+    """Nobody can say what a binding tolerates; the message says why."""
+
+
 class EvictionKey(NamedTuple):
     """A binding in one cluster."""
 
@@ -134,27 +138,37 @@ class TaintManager:
         if not _is_tainted(cluster) or not is_target(binding.spec, key.cluster):
             pace.forget(key)
             return DONE
+        try:
+            remaining = self._remaining(cluster, binding)
+            if remaining is None:
+                pace.forget(key)
+                return DONE
+            if remaining > 0:
+                return RequeueAfter(remaining)
+            if self._storm.rages():
+                return RequeueAfter(STORM_PAUSE)
+            if wait := pace.wait(key):
+                return RequeueAfter(wait)
+            return await self._evict(binding, key.cluster)
+        except PlacementUnknown as error:
+            return Retry(f"the applied placement of {key.binding} {error}")
+
+    def _remaining(self, cluster: Cluster, binding: Binding) -> float | None:
+        """Seconds for which the applied placement tolerates the taints of a cluster; None for ever."""
         applied = binding.metadata.annotations.get(annotations.APPLIED_PLACEMENT, "")
         if not applied:
-            return Retry(f"the applied placement of {key.binding} is not known yet")
+            raise PlacementUnknown("is not known yet")
         try:
             tolerations = decode(applied, Placement).cluster_tolerations
         except DecodeError as error:
-            return Retry(f"the applied placement of {key.binding} cannot be read: {error}")
-        remaining = remaining_toleration(cluster.spec.taints, tolerations, self._clock.now())
-        if remaining is None:
-            pace.forget(key)
-            return DONE
-        if remaining > 0:
-            return RequeueAfter(remaining)
-        if self._storm.rages():
-            return RequeueAfter(STORM_PAUSE)
-        if wait := pace.wait(key):
-            return RequeueAfter(wait)
-        return await self._evict(binding, key.cluster)
+            raise PlacementUnknown(f"cannot be read: {error}") from error
+        return remaining_toleration(cluster.spec.taints, tolerations, self._clock.now())
 
     async def _evict(self, binding: Binding, cluster: str) -> Result:
         def decide(current: Binding) -> Binding:
+            tainted = self._clusters.get(cluster)
+            if current is not binding and (tainted is None or self._remaining(tainted, current) != 0):
+                return current  # it was placed by other tolerations since then, which brings it here again
             observed, failover = current.status.aggregated_status, current.spec.failover
             task = eviction_task(cluster, failover, observed, self._options.purge_mode, self._gates)
             return msgspec.structs.replace(current, spec=evict(current.spec, [task]))
