@@ -325,6 +325,13 @@ def test_the_state_of_a_failed_copy_goes_to_the_one_that_replaces_it(tasks, clus
     assert ("state.example.com/cursor" in found) is injected
 
 
+def test_the_state_of_a_failed_copy_goes_to_no_copy_that_another_resource_requires() -> None:
+    tasks = (task(purge_mode="Directly", preserved_label_state=STATE),)
+    requirer = BindingSnapshot(name="app", clusters=(M1,))
+    spec = spec_of(graceful_eviction_tasks=tasks, clusters=(TargetCluster(name="m2"),), required_by=(requirer,))
+    assert "state.example.com/cursor" not in manifest_of(built(spec, None, NONE, GATES))["metadata"]["labels"]
+
+
 @pytest.mark.parametrize(
     ("suspension", "suspended"),
     [

@@ -129,7 +129,7 @@ class WorkBuilder:
             copy["spec"]["completions"] = self._completions[target.name]
         overridden = apply_overrides(copy, cluster, *self._overrides)
         copy = overridden.resource
-        self._inject_state(copy)
+        self._inject_state(copy, target)
         self._which.restore(copy)
         identity, noted = self._identity
         self._mark(copy, identity, noted)
@@ -172,15 +172,15 @@ class WorkBuilder:
         is_fenced = failover is not None and failover.fencing is not None and self._gates.enabled("ControlledMoves")
         return {annotations.FENCED: "true"} if is_fenced else {}
 
-    def _inject_state(self, copy: JSONObject) -> None:
+    def _inject_state(self, copy: JSONObject, target: TargetCluster) -> None:
         """Hand the state saved by a failover to the one cluster that replaces the failed one."""
         spec = self._spec
-        if not self._gates.enabled("StatefulFailoverInjection") or len(spec.clusters) != 1:
+        if not self._gates.enabled("StatefulFailoverInjection") or len(targets(spec)) != 1:
             return
         if not spec.graceful_eviction_tasks:
             return
         task = spec.graceful_eviction_tasks[-1]
-        if task.purge_mode == "Directly" and spec.clusters[0].name not in task.clusters_before_failover:
+        if task.purge_mode == "Directly" and target.name not in task.clusters_before_failover:
             merge_labels(copy, task.preserved_label_state)
 
 
