@@ -66,6 +66,18 @@ def test_what_a_member_changes_is_corrected(edited):
     executing(scenario)
 
 
+@pytest.mark.parametrize("name", [None, "another"], ids=["removed", "another's"])
+def test_what_a_member_changes_together_with_the_name_of_its_work_is_corrected(name):
+    async def scenario(plane, member, controller):
+        await work(plane)
+        noted = {"work.karmada.io/name": name}
+        await member.objects.patch("settings", {"metadata": {"annotations": noted}, "data": {"a": "3"}}, "default")
+        await plane.clock.sleep(5)
+        assert (await member.objects.get("settings", "default"))["data"] == {"a": "1"}
+
+    executing(scenario)
+
+
 def test_every_manifest_is_applied_whatever_becomes_of_the_others():
     async def scenario(plane, member, controller):
         async def refuse(request):

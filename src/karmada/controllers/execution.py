@@ -285,11 +285,13 @@ class ExecutionController:
         for change in changes:
             which = ObjectKey(cluster, type_, change.key)
             if self.versions.drifted(which, change):
-                work = work_of(change.item.body)
-                if work is not None and work.namespace == space:
-                    wait = self._pace.wait(work)
-                    self._pace.take(work)
-                    self.controller.queue.add_after(work, wait)
+                # What says whose object it is may be what was changed.
+                named = [work_of(item.body) for item in (change.old, change.new) if item is not None]
+                for work in dict.fromkeys(named):
+                    if work is not None and work.namespace == space:
+                        wait = self._pace.wait(work)
+                        self._pace.take(work)
+                        self.controller.queue.add_after(work, wait)
 
     def _member_loaded(self, cluster: str, type_: GroupVersionResource, informer: Informer[JSONObject]) -> None:
         """An object that was written is not in the member: have its Work applied again."""
