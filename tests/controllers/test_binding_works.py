@@ -100,6 +100,25 @@ def test_works_follow_the_clusters_and_the_template_and_a_success_is_said_once()
     on_a_plane(scenario)
 
 
+def test_the_work_of_a_cluster_that_only_the_cache_does_not_show_as_chosen_stays():
+    async def scenario(plane):
+        await begin(plane, clusters=("m1",))
+        [work] = (await plane.client.resource(WORKS).list()).items
+        plane.transport.held = frozenset({BINDINGS})
+        await bind(plane, "m2")
+        metadata = {field: work["metadata"][field] for field in ("name", "labels", "annotations")}
+        moved = {"metadata": metadata | {"namespace": "karmada-es-m2"}, "spec": work["spec"]}
+        made = await plane.client.resource(WORKS).create(moved)
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(30)
+        left = await plane.client.resource(WORKS).get(made["metadata"]["name"], "karmada-es-m2")
+        assert (left["metadata"]["uid"], is_leaving(left)) == (made["metadata"]["uid"], False)
+        assert set(await works(plane)) == {"m2"}
+
+    on_a_plane(scenario)
+
+
 async def successes(plane):
     found = (await plane.client.resource(EVENTS).list()).items
     return sum(event["count"] for event in found if event["reason"] == "SyncWorkSucceed")

@@ -64,6 +64,8 @@ NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
 OVERRIDES = "override-manager"
 PURGE_WAIT = 5.0
 """Seconds until a copy that must be gone before its replacement starts is looked for again."""
+BEHIND = 1.0
+"""Seconds until a binding is looked at again of which the cache shows an older state, should no event come."""
 
 
 class Unreadable(Exception):
@@ -125,6 +127,8 @@ class BindingController:
         return result
 
     async def _carry_out(self, binding: Binding, planned: Plan) -> Result:
+        if planned.delete and not await self._bindings.is_current(binding):
+            return RequeueAfter(BEHIND)
         await self._delete(binding, planned.delete)
         if planned.purging:
             return RequeueAfter(PURGE_WAIT)

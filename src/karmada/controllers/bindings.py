@@ -12,6 +12,7 @@ from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
+from karmada.machinery.errors import NotFound
 from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.works.owner import recorded
@@ -85,6 +86,7 @@ class Bindings:
     def __init__(self, context: Context) -> None:
         self.namespaced: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
         self.wide: Informer[ClusterResourceBinding] = context.informers.of(ClusterResourceBinding)
+        self._client = context.client
         self._commit = Committer(context.client.of(ResourceBinding))
         self._commit_wide = Committer(context.client.of(ClusterResourceBinding))
 
@@ -96,6 +98,21 @@ class Bindings:
     def get(self, key: BindingKey) -> Binding | None:
         """A binding from the cache."""
         return self.namespaced.get(key.name, key.namespace) if key.namespace else self.wide.get(key.name)
+
+    async def is_current(self, binding: Binding) -> bool:
+        """Whether a binding's spec is the newest by the server's word: what an older one names no more, or not yet, may
+        be what runs."""
+        name, namespace = binding.metadata.name, binding.metadata.namespace
+        found: Binding
+        try:
+            if isinstance(binding, ResourceBinding):
+                found = await self._client.of(ResourceBinding).get(name, namespace)
+            else:
+                found = await self._client.of(ClusterResourceBinding).get(name)
+        except NotFound:
+            return False
+        mine, theirs = binding.metadata, found.metadata
+        return (mine.uid, mine.generation) == (theirs.uid, theirs.generation)
 
     async def commit(self, binding: Binding, decide: Callable[[Any], Any]) -> Unchanged[Any] | Written[Any] | Absent:
         """Make a binding what `decide` says."""
