@@ -175,6 +175,22 @@ def test_replicas_that_had_no_room_elsewhere_leave_a_cluster_that_was_taken_out_
     on_a_plane(scenario)
 
 
+def test_a_binding_that_names_clusters_that_never_were_is_decided_anew_for_one_request() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        invented = [{"name": f"never{number}", "replicas": 1} for number in range(100)]
+        for targets in (invented, [{"name": "no,metadata.name!=cluster", "replicas": 4}]):
+            await plane.client.resource(BINDINGS).patch("web", {"spec": {"clusters": targets}}, "default")
+            await plane.settle()
+            assert await plane.result("web") == {"member1": 4}
+        asked = [request.params.get("fieldSelector") for request in plane.requests if request.resource == CLUSTERS]
+        assert [selector for selector in asked if selector] == ["metadata.name=never0"]
+
+    on_a_plane(scenario)
+
+
 def test_replicas_stay_in_a_cluster_that_only_the_cache_lacks() -> None:
     async def scenario(plane: Plane) -> None:
         for name in ("member1", "member2"):

@@ -8,12 +8,14 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 from karmada.api import conditions, labels
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Decision, NoClusterFits, Placed
+from karmada.api.name_rules import dns_subdomain
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
@@ -52,6 +54,8 @@ WRITERS = 16
 DEADLINE = 60.0
 RELEASE_PAUSE = 10.0
 """Seconds between two looks at bindings without room because clusters report new figures."""
+LOOKUPS = 16
+"""Clusters that the cache lacks are asked for at one attempt: a binding may name any number of them."""
 SAMPLED = 64
 """Every so many attempts each plugin is timed once."""
 _MARKS = (
@@ -329,9 +333,9 @@ class Scheduler:
             return True
         # Settled again when this attempt ends well: until then whoever looks again has to decide.
         self._settled.pop(key, None)
+        await self._look_for_lost_target(binding)
         disturbed = key in self._disturbed
         self._disturbed.discard(key)
-        await self._look_for_targets(binding)
         reason = need(binding, self.options.settings.gates, self.snapshot.is_leaving)
         match reason:
             case Need.DELETING:
@@ -345,15 +349,16 @@ class Scheduler:
         with self.options.tracer.span("schedule", binding.metadata.annotations, reason=reason.value):
             return await self._schedule(key, binding, reason, disturbed)
 
-    async def _look_for_targets(self, binding: Binding) -> None:
-        """Ask the server for clusters that a binding goes to and the cache lacks, which alone proves nothing: one that
-        was taken out by force before the binding had left it is left now."""
-        for target in binding.spec.clusters:
-            if self.snapshot.is_known(target.name):
-                continue
-            found = await self._server.list(Scope(fields=f"metadata.name={target.name}"))
-            if not found.items and not self.snapshot.is_known(target.name):
-                self.snapshot.lose(target.name)
+    async def _look_for_lost_target(self, binding: Binding) -> None:
+        """Ask the server for a cluster that a binding goes to and the cache lacks, which alone proves nothing: one that
+        was taken out by force before the binding had left it is left now. One is reason enough to decide anew."""
+        missing = (one.name for one in binding.spec.clusters if not self.snapshot.is_known(one.name))
+        for name in islice(missing, LOOKUPS):
+            # A name that no cluster can have is none to ask for.
+            exists = not dns_subdomain(name) and (await self._server.list(Scope(fields=f"metadata.name={name}"))).items
+            if not exists and not self.snapshot.is_known(name):
+                self.snapshot.lose(name)
+                return
 
     async def _report_the_rest(self, key: BindingKey, binding: Binding) -> None:
         """There is nothing to decide; the report of a former decision may be missing."""

@@ -21,6 +21,9 @@ T = TypeVar("T")
 LOG = 4096
 """After so many changes at once it is cheaper to work everything out again."""
 
+MOST_LOST = 1024
+"""Names that are remembered of clusters which do not exist."""
+
 
 class Memo(Generic[T]):
     """A kind of result that snapshots keep: so many of it, the least recently used go first."""
@@ -125,6 +128,8 @@ class Snapshot:
     def lose(self, name: str) -> None:
         """A cluster is certain not to exist: whoever goes there has to leave it."""
         self.remove(name)
+        if len(self._lost) >= MOST_LOST:
+            self._lost.clear()  # bindings may name what never was; whoever matters is looked for again
         self._lost.add(name)
 
     def capacity(self, name: str) -> Capacity:
