@@ -243,5 +243,22 @@ def test_a_day_that_no_month_has_is_not_looked_for_day_by_day() -> None:
     assert work(lambda: schedule.next_run(datetime(2024, 1, 1, tzinfo=UTC)) is not None).calls < 500
 
 
+@pytest.mark.parametrize(
+    "schedule",
+    ["* * 8 3 *", "59 23 1 11 *", ", * * * *", "* , * * *", "* * , * ,", "* * * * ,", "* * 31 2,4 ,"],
+)
+def test_a_change_of_the_clock_or_a_field_without_values_makes_no_schedule_slow(schedule: str) -> None:
+    parsed = cron.parse(schedule, "America/New_York")
+    for start in (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 8, 6, 30, tzinfo=UTC)):
+        assert work(lambda start=start: parsed.next_run(start) is not None).calls < 500  # type: ignore[misc]
+
+
+def test_a_schedule_that_is_longer_than_all_values_spelled_out_is_not_read() -> None:
+    spelled = [",".join(map(str, values)) for values in (range(60), range(24), range(1, 32), range(1, 13), range(7))]
+    cron.parse(" ".join(spelled))
+    with pytest.raises(CronError, match="at most 1024 characters"):
+        cron.parse("*/1," * 300 + " * * * *")
+
+
 def test_reading_a_schedule_does_not_spell_out_its_times() -> None:
     assert work(lambda: cron.parse("*,7,8,9 * * * *") is None).calls < 500

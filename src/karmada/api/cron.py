@@ -11,9 +11,8 @@ import re
 from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache
-from itertools import product
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -23,6 +22,9 @@ _HORIZON_YEARS = 5
 """A schedule without a run in this many years has none."""
 
 
+_MINUTE = timedelta(minutes=1)
+_LONGEST = 1024
+"""Characters of a schedule: one that spells out every value has 400."""
 _REMEMBERED = 512
 """Characters of a schedule and its zone that are worth keeping in a cache."""
 
@@ -64,6 +66,9 @@ class Calendar:
 
     def next_run(self, after: datetime) -> datetime | None:
         """The first run strictly after a moment, in UTC; None when there is none within some years."""
+        named = [days for days in (self.days_of_month, self.days_of_week) if days is not None]
+        if not self.hours or not self.minutes or (named and not any(named)):
+            return None  # a field of commas alone allows nothing
         start = after.astimezone(self.zone).date()
         for day in self._matching_days(start):
             for run in self._runs_of_day(day, after):
@@ -82,7 +87,7 @@ class Calendar:
 
     def _candidates(self, length: int) -> Sequence[int]:
         """Days of a month of some length that may match."""
-        if self.days_of_month is None or self.days_of_week is not None:
+        if self.days_of_month is None or self.days_of_week:
             return range(1, length + 1)
         return sorted(day for day in self.days_of_month if day <= length)
 
@@ -94,42 +99,50 @@ class Calendar:
         return in_month or in_week
 
     def _runs_of_day(self, day: date, after: datetime) -> Iterator[datetime]:
-        midnight = datetime.combine(day, time(), self.zone)
-        evening = datetime.combine(day, time(23, 59, fold=1), self.zone)
-        if midnight.utcoffset() == evening.utcoffset():
-            # No clock change today: wall times and moments have the same order.
-            local = after.astimezone(self.zone)
-            first = self._first_time(_next_minute(local) if local.date() == day else time.min)
-            if local.date() <= day and first is not None:
-                yield datetime.combine(day, first, self.zone).astimezone(UTC)
-            return
-        yield from sorted(run for run in self._runs_around_clock_change(day) if run > after)
+        """The first run of a day after a moment, of every stretch between two changes of the clock."""
+        for begin, end in _stretches(day, self.zone):
+            # Within a stretch wall times and moments have the same order.
+            present = after.astimezone(begin.tzinfo)
+            earliest = begin if present < begin else present.replace(second=0, microsecond=0) + _MINUTE
+            if earliest > end or (first := self._first_time(earliest.time())) is None:
+                continue
+            run = datetime.combine(day, first, begin.tzinfo)
+            if run <= end:
+                yield run.astimezone(UTC)
 
     def _first_time(self, earliest: time) -> time | None:
         """The first wall time that is not before another."""
         later = (time(hour, minute) for hour in self.hours if hour >= earliest.hour for minute in self.minutes)
         return next((at for at in later if at >= earliest), None)
 
-    def _runs_around_clock_change(self, day: date) -> Iterator[datetime]:
-        for hour, minute in product(self.hours, self.minutes):
-            wall = datetime.combine(day, time(hour, minute))
-            for fold in (0, 1):
-                run = wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC)
-                # A skipped wall time comes back as another one, an unrepeated one comes back with fold 0.
-                back = run.astimezone(self.zone)
-                if back.replace(tzinfo=None, fold=0) == wall and back.fold == fold:
-                    yield run
+
+def _stretches(day: date, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
+    """The first and the last minute of a day, in the order of time and with a fixed offset; of its parts before and
+    after the clock changes, on a day on which it does."""
+    first = datetime.combine(day, time(), zone).astimezone(UTC)
+    last = datetime.combine(day, time(23, 59, fold=1), zone).astimezone(UTC)
+    before, after = (_offset(moment, zone) for moment in (first, last))
+    if before == after:
+        yield first.astimezone(before), last.astimezone(after)
+        return
+    low, high = 0, (last - first) // _MINUTE
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _offset(first + middle * _MINUTE, zone) == before else (low, middle)
+    for begin, end, offset in ((0, low, before), (high, (last - first) // _MINUTE, after)):
+        begins, ends = (first + minutes * _MINUTE for minutes in (begin, end))
+        # A clock that is set back over midnight shows another day for a while.
+        shown = max(begins.astimezone(offset), datetime.combine(day, time(), offset))
+        until = min(ends.astimezone(offset), datetime.combine(day, time(23, 59), offset))
+        if shown <= until:
+            yield shown, until
+
+
+def _offset(moment: datetime, zone: ZoneInfo) -> timezone:
+    return timezone(moment.astimezone(zone).utcoffset() or timedelta())
 
 
 Schedule = Every | Calendar
-
-
-def _next_minute(local: datetime) -> time:
-    """The first whole minute of the day after a moment; the very end of the day when there is none."""
-    if (local.hour, local.minute) == (23, 59):
-        return time.max
-    minutes = local.hour * 60 + local.minute + 1
-    return time(minutes // 60, minutes % 60)
 
 
 class _Field(NamedTuple):
@@ -165,6 +178,8 @@ def _parse(text: str, zone: str) -> Schedule:
 def _read(text: str, zone: str) -> Schedule:
     if not text:
         raise CronError("empty spec string", text)
+    if len(text) > _LONGEST:
+        raise CronError(f"a schedule has at most {_LONGEST} characters, found {len(text)}", text[:_LONGEST])
     fields = text
     if text.startswith(("TZ=", "CRON_TZ=")):
         prefix, _, fields = text.partition(" ")
