@@ -53,6 +53,7 @@ class CronAutoscalerController:
             COMPONENT,
             self.reconcile,
             needs=(self._autoscalers,),
+            lane=lambda key: key.namespace,
             deadline=10 * PATIENCE,
             retries=context.retries,
             clock=context.clock,

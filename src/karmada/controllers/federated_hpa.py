@@ -129,6 +129,7 @@ class FederatedHPAController:
             COMPONENT,
             self.reconcile,
             workers=WORKERS,
+            lane=lambda key: key.namespace,
             needs=(self._autoscalers, clusters, bindings),
             retries=BackoffPolicy(initial=0.1, maximum=options.period, jitter=0.1),
             clock=context.clock,
