@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.growth import Work, excess, grows, work
 
 from karmada.api.autoscaling.v1alpha1 import CronFederatedHPARule, ExecutionHistory
 from karmada.machinery.clock import parse_rfc3339, rfc3339
@@ -76,6 +77,16 @@ def test_missed_fires_are_made_up_for_by_the_last_one() -> None:
     [fire] = due(announcing(-2 * HOUR), [rule()], NOON + 60)
     assert (fire.announced, fire.scheduled) == (rfc3339(NOON - 2 * HOUR), rfc3339(NOON))
     assert (fire.next, fire.lateness, fire.is_missed) == (rfc3339(NOON + HOUR), 60, False)
+
+
+def test_what_is_due_costs_each_rule_the_same_however_many_there_are_and_however_often_they_fire() -> None:
+    def measured(count: int) -> Work:
+        rules = [rule(str(number), "@every 1s") for number in range(count)]
+        histories = announced((), rules, NOON - DEADLINE)
+        return work(lambda: len(due(histories, rules, NOON)))
+
+    assert not grows(excess(measured) or Work(0, 0, 0))
+    assert measured(10).calls < 2_000
 
 
 @pytest.mark.parametrize(("late", "missed"), [(DEADLINE, False), (DEADLINE + 1, True)])

@@ -230,3 +230,14 @@ def test_an_impossible_failover_is_refused_by_its_field(failover: dict[str, Any]
 
 def test_a_possible_failover_is_admitted() -> None:
     validate("propagationpolicies", failing_over({"cluster": preserving("{.jobStatus.id}")}))
+
+
+def test_more_rules_than_anybody_needs_are_refused_before_each_is_looked_at() -> None:
+    def autoscaler(rules: int) -> dict[str, Any]:
+        each = [{"name": f"r{number}", "schedule": "@daily", "targetReplicas": 1} for number in range(rules)]
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+        return {"metadata": {"name": "c", "namespace": "default"}, "spec": {"scaleTargetRef": target, "rules": each}}
+
+    validate("cronfederatedhpas", autoscaler(100))
+    with pytest.raises(Denied, match=r"spec\.rules: Too many: 101: must have at most 100 items"):
+        validate("cronfederatedhpas", autoscaler(101))

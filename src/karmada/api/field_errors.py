@@ -38,6 +38,10 @@ def duplicate(field: str, value: Any) -> FieldError:
     return FieldError("FieldValueDuplicate", field, f"Duplicate value: {quoted(value)}")
 
 
+def too_many(field: str, found: int, most: int) -> FieldError:
+    return FieldError("FieldValueTooMany", field, f"Too many: {found}: must have at most {most} items")
+
+
 def not_found(field: str, value: Any) -> FieldError:
     return FieldError("FieldValueNotFound", field, f"Not found: {quoted(value)}")
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from karmada.api import cron
 from karmada.api.autoscaling.v1alpha1 import CronFederatedHPA, CronFederatedHPARule
-from karmada.api.field_errors import FieldError, duplicate, invalid
+from karmada.api.field_errors import FieldError, duplicate, invalid, too_many
 from karmada.api.name_rules import dns_subdomain
 from karmada.webhook.autoscaler import reference_errors
 from karmada.webhook.metadata import name_errors
@@ -12,6 +12,8 @@ from karmada.webhook.model import Review, decoded, refuse_if_any
 
 _SOME_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 """Schedules are tried from here on; the years after it hold a leap day."""
+MOST_RULES = 100
+"""Every rule is looked at whenever one of them fires, and each fire writes the status of all."""
 _AUTOSCALING = "autoscaling.karmada.io/v1alpha1"
 
 
@@ -25,6 +27,8 @@ async def validate_cron_autoscaler(review: Review) -> None:
         detail = f"invalid scaleTargetRef kind: {target.kind}, only support FederatedHPA"
         refuse_if_any([*errors, invalid("spec.scaleTargetRef.kind", target.kind, detail)])
     errors += reference_errors(target, "spec.scaleTargetRef")
+    if len(spec.rules) > MOST_RULES:
+        refuse_if_any([*errors, too_many("spec.rules", len(spec.rules), MOST_RULES)])
     seen: set[str] = set()
     for index, rule in enumerate(spec.rules):
         path = f"spec.rules[{index}]"

@@ -73,8 +73,9 @@ def announced(histories: Histories, rules: Iterable[CronFederatedHPARule], now: 
 def due(histories: Histories, rules: Iterable[CronFederatedHPARule], now: float) -> list[Fire]:
     """The fires whose time has come, in the order of their times."""
     fires = []
+    known = {history.rule_name: history for history in reversed(histories)}
     for rule in rules:
-        history = history_of(histories, rule.name)
+        history = known.get(rule.name)
         first = history.next_execution_time if history else None
         if first is not None and parse_rfc3339(first) <= now:
             last = _last_fire(_schedule(rule), first, now)
@@ -186,6 +187,8 @@ def _fires_at(schedule: cron.Schedule, text: str, now: float) -> bool:
 def _last_fire(schedule: cron.Schedule, first: str, now: float) -> float:
     """The last fire until now, given one of them; those missed by more than the deadline are not looked for."""
     last = parse_rfc3339(first)
+    if isinstance(schedule, cron.Every):
+        return last + (now - last) // schedule.seconds * schedule.seconds
     run = schedule.next_run(datetime.fromtimestamp(max(last, now - DEADLINE), UTC))
     while run is not None and run.timestamp() <= now:
         last = run.timestamp()
