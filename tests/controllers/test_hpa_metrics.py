@@ -1,5 +1,6 @@
 """What FederatedHPAs read of each kind of metric, and what they say when they cannot."""
 
+import orjson
 import pytest
 from tests.controllers.autoscaling import CPU, CUSTOM, PERIOD, USAGES, scaling
 
@@ -158,6 +159,17 @@ def test_members_that_answer_suffice(source, path, current):
             assert (await world.condition("ScalingActive"))[2] == f"{text}removed: m2: not now"
         else:
             assert found[source]["current"] == current
+
+    scaling(scenario)
+
+
+def test_a_member_that_sends_a_number_without_end_costs_its_own_part_only():
+    async def scenario(world):
+        item = {"describedObject": {"name": "web-0"}, "value": "1", "windowSeconds": orjson.Fragment(b"9" * 400)}
+        world.members["m2"].transport.answers[RATE] = {"items": [item]}
+        await running(world, {"type": "Pods", "pods": SOURCES["pods"]})
+        (found,) = (await world.status())["currentMetrics"]
+        assert found["pods"]["current"] == {"averageValue": "13"}
 
     scaling(scenario)
 

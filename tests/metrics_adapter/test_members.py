@@ -254,3 +254,64 @@ async def test_a_metric_of_one_object_in_several_members_is_their_sum_whatever_v
         assert (await custom(plane, "web", "v1beta1"))["web"]["metricName"] == "rate"
         with pytest.raises(NotFound, match="could not find the metric"):
             await custom(plane, "nobody")
+
+
+NESTED = orjson.loads(b'{"a":' * 252 + b"1" + b"}" * 252)
+"""Can be written by itself, and not inside of a list of items."""
+
+
+def saying(items):
+    """An API of custom metrics whose answers are what a test says."""
+
+    async def answer(context, call):
+        if call.subresource != "rate":
+            raise Failure(404, "NotFound", "the server could not find the metric", {})
+        return Answer(200, items)
+
+    schema = Schema("object", preserve_unknown=True)
+    type_ = ResourceType(CUSTOM, "v1beta2", "*", "MetricValueList", True, schema, verbs=("get",), open=True)
+    return LocalApi([type_], {(CUSTOM, "*", ""): Guarded(Access.RESOURCE, answer)})
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        b'{"items":5}',
+        b'{"items":[{"describedObject":{"name":["x"]},"metric":{"name":"rate"},"value":"1"}]}',
+        b'{"items":[{"describedObject":{"name":"x"},"metric":{"name":{}},"value":"1"}]}',
+        b'{"items":[{"describedObject":{"name":"x"},"value":"1","windowSeconds":1%s}]}' % (b"0" * 400),
+        b'{"items":[{"describedObject":{"name":"x"},"value":"1","metric":{"selector":{"matchLabels":%s}}}]}'
+        % orjson.dumps(NESTED),
+        b'{"items":[{"describedObject":{"name":"x"},"value":"1","timestamp":%s}]}' % orjson.dumps(NESTED),
+    ],
+    ids=["no list", "a list for a name", "a map for a metric", "an endless window", "a deep selector", "a deep time"],
+)
+async def test_a_member_whose_custom_metrics_have_another_shape_costs_its_own_part_only(items):
+    async with with_custom_metrics(good=measuring("v1beta2", {"web": "1"}), odd=saying(items)) as plane:
+        assert {name: item["value"] for name, item in (await custom(plane, "*")).items()} == {"web": "1"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"metadata": 5},
+        {"metadata": "abc"},
+        {"metadata": {"annotations": [1]}},
+        {"metadata": {"name": ["x"]}},
+        {"metadata": {"name": "x"}, "containers": NESTED},
+    ],
+    ids=["a number", "a text", "a list of annotations", "a list for a name", "deep containers"],
+)
+async def test_a_member_whose_measurements_have_another_shape_costs_its_own_rows_only(odd):
+    def api(item):
+        async def answer(context, call):
+            return Answer(200, b'{"kind":"PodMetricsList","metadata":{},"items":[%s]}' % item)
+
+        schema = Schema("object", preserve_unknown=True)
+        types = [ResourceType("metrics.k8s.io", "v1beta1", "pods", "PodMetrics", True, schema, verbs=("get", "list"))]
+        return LocalApi(types, {("metrics.k8s.io", "pods", ""): Guarded(Access.RESOURCE, answer)})
+
+    good = {"metadata": {"name": "a", "namespace": "default"}, "containers": []}
+    async with with_custom_metrics(good=api(orjson.dumps(good)), odd=api(orjson.dumps(odd))) as plane:
+        listed = await plane.client.resource(POD_METRICS).list(Scope("default"))
+        assert [one["metadata"]["annotations"][FROM] for one in listed.items] == ["good"]

@@ -58,7 +58,7 @@ def reading(decode: Callable[[bytes], R], body: bytes) -> R:
     """Decode what a server sent; whatever is wrong with it is a `BadAnswer`."""
     try:
         return decode(body)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, OverflowError) as error:
         raise unreadable(error) from error
 
 
@@ -81,10 +81,18 @@ _object = msgspec.json.Decoder(_Object)
 def untrusted_tree(body: bytes) -> JSONObject:
     """An object that a member sent, as a tree: it has a kind, metadata of the usual shape, and can be written again."""
     reading(_object.decode, body)
+    return writable_tree(body)
+
+
+def writable_tree(body: bytes, within: int = 0) -> JSONObject:
+    """What a server sent as a tree that can be written again, also inside of so many levels of others."""
     tree = reading(_tree, body)
-    if body.count(b"{") + body.count(b"[") > DEPTH:
+    if body.count(b"{") + body.count(b"[") > DEPTH - within:
+        wrapped: Any = tree
+        for _ in range(within):
+            wrapped = [wrapped]
         try:
-            orjson.dumps(tree)
+            orjson.dumps(wrapped)
         except TypeError as error:
             raise unreadable(error) from error
     return tree

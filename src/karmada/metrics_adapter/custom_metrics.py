@@ -2,9 +2,13 @@
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Annotated
 
+import msgspec
 import orjson
 
+from karmada.api.base import Struct
+from karmada.api.meta import LabelSelector
 from karmada.api.quantity import Quantity
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -21,7 +25,33 @@ from karmada.metrics_adapter.fanout import Fanout, refuse_unsafe
 GROUP = "custom.metrics.k8s.io"
 VERSIONS = ("v1beta2", "v1beta1")
 """Newest first; members are asked for the first that they serve."""
+_Seconds = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _SELECTORS = ("labelSelector", "metricLabelSelector")
+
+
+class _Metric(Struct, frozen=True):
+    """A metric's name, and the selector that narrows it down."""
+
+    name: str = ""
+    selector: LabelSelector | None = None
+
+
+class _Item(Struct, frozen=True):
+    described_object: dict[str, str]
+    metric: _Metric | None = None
+    metric_name: str = ""
+    selector: LabelSelector | None = None
+    timestamp: str | None = None
+    window_seconds: _Seconds | None = None
+    window: _Seconds | None = None
+    value: str | int | float = ""
+
+
+class _Items(Struct, frozen=True):
+    items: tuple[_Item, ...] | None = None
+
+
+_decode = msgspec.json.Decoder(_Items).decode
 
 
 def types() -> list[ResourceType]:
@@ -85,24 +115,18 @@ def merged(items: Iterable[JSONObject]) -> list[JSONObject]:
 
 def _items(body: bytes) -> list[JSONObject]:
     """The metrics of an encoded answer of either version, in the shape of the newer one; `ValueError` for others."""
-    tree = orjson.loads(body)
-    items = tree.get("items") if isinstance(tree, dict) else None
     found = []
-    for item in items or ():
-        if not isinstance(item, dict) or not isinstance(item.get("describedObject"), dict):
-            raise ValueError("a metric names no object")
-        Quantity.parse(item.get("value", ""))
-        metric = item.get("metric")
-        if not isinstance(metric, dict):
-            metric = {"name": item.get("metricName", ""), "selector": item.get("selector")}
-        window = item.get("windowSeconds", item.get("window"))
+    for item in _decode(body).items or ():
+        Quantity.parse(item.value)
+        metric = item.metric or _Metric(name=item.metric_name, selector=item.selector)
+        window = item.window if item.window_seconds is None else item.window_seconds
         found.append(
             {
-                "describedObject": item["describedObject"],
-                "metric": {name: value for name, value in metric.items() if value is not None},
-                "timestamp": item.get("timestamp"),
+                "describedObject": item.described_object,
+                "metric": msgspec.to_builtins(metric),
+                "timestamp": item.timestamp,
                 **({"windowSeconds": window} if window is not None else {}),
-                "value": item["value"],
+                "value": item.value,
             }
         )
     return found

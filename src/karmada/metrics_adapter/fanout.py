@@ -12,12 +12,14 @@ from karmada.apiserver.requests.model import Call
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.clock import Clock
+from karmada.machinery.errors import BadAnswer
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.informers.informer import Informer
 from karmada.membership.answers import Answers, Missing, Unread
 from karmada.membership.members import Members
 
 T = TypeVar("T")
+R = TypeVar("R")
 _PLURAL = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 KEEP = 1.0
 """Seconds for which an answer serves whoever asks the same."""
@@ -32,6 +34,17 @@ class Gathered(Generic[T]):
     found: dict[str, T]
     unread: dict[str, str]
     """Members that gave no answer, and why."""
+
+    def read(self, decode: Callable[[str, T], R]) -> "Gathered[R]":
+        """The answers in another form; a member whose answer cannot be read gave none."""
+        found: dict[str, R] = {}
+        unread = dict(self.unread)
+        for name, answer in self.found.items():
+            try:
+                found[name] = decode(name, answer)
+            except BadAnswer as error:
+                unread[name] = str(error)
+        return Gathered(found, unread)
 
     def warn(self, call: Call) -> None:
         """Warn the caller of what is missing from the answer; refuse if it is everything."""

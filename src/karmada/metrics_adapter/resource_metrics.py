@@ -4,7 +4,9 @@
 """
 
 from functools import partial
+from itertools import chain
 
+import msgspec
 import orjson
 
 from karmada.api import annotations
@@ -15,7 +17,7 @@ from karmada.apiserver.requests.pipeline import Specials
 from karmada.apiserver.resources import ResourceType
 from karmada.apiserver.schema.model import Schema
 from karmada.machinery.client import Client
-from karmada.machinery.codec import reading
+from karmada.machinery.codec import Identity, reading, writable_tree
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -26,6 +28,19 @@ from karmada.metrics_adapter.measuring import GROUP, KINDS, VERSION, everything,
 HISTORY = "history"
 """The query parameter, and the field that it adds."""
 _VERBS = ("get", "list")
+_LEVELS = 2
+"""A list and its items, around each of them."""
+
+
+class _Meta(Identity, frozen=True, gc=False):
+    annotations: dict[str, str] | None = None
+
+
+class _Measured(msgspec.Struct, frozen=True, gc=False):
+    metadata: _Meta = _Meta()
+
+
+_measured = msgspec.json.Decoder(_Measured)
 
 
 def types() -> list[ResourceType]:
@@ -56,15 +71,16 @@ async def _one(fanout: Fanout, call: Call, type_: GroupVersionResource) -> JSONO
     async def ask(member: Client) -> bytes:
         return await member.encoded(type_).get(call.name, call.namespace)
 
-    gathered = await fanout.ask((type_, call.namespace, call.name), ask)
+    asked = await fanout.ask((type_, call.namespace, call.name), ask)
+    gathered = asked.read(partial(_annotated, type_.resource))
     if len(gathered.found) > 1:
         kind = type_.resource.removesuffix("s")
         text = f"the {kind}({call.name}) found in more than one clusters"
         details = {"name": call.name, "kind": type_.resource}
         message = f'Operation cannot be fulfilled on {type_.resource} "{call.name}": {text}'
         raise Failure(409, "Conflict", message, details)
-    for cluster, body in gathered.found.items():
-        return _annotated(body, cluster, type_.resource)
+    for tree in gathered.found.values():
+        return tree
     if gathered.unread:
         raise gathered.unavailable()
     raise not_found("", type_.resource, call.name)
@@ -72,9 +88,10 @@ async def _one(fanout: Fanout, call: Call, type_: GroupVersionResource) -> JSONO
 
 async def _all(fanout: Fanout, call: Call, type_: GroupVersionResource) -> JSONObject:
     scope = Scope(call.namespace, call.params.get("labelSelector", ""), call.params.get("fieldSelector", ""))
-    gathered = await everything(fanout, type_.resource, scope)
+    asked = await everything(fanout, type_.resource, scope)
+    gathered = asked.read(lambda cluster, found: [_annotated(type_.resource, cluster, body) for body in found])
     gathered.warn(call)
-    items = [_annotated(body, cluster, type_.resource) for cluster, found in gathered.found.items() for body in found]
+    items = list(chain.from_iterable(gathered.found.values()))
     return {"kind": f"{KINDS[type_.resource]}List", "metadata": {}, "items": items}
 
 
@@ -86,10 +103,10 @@ def _add_history(item: JSONObject, history: History, plural: str) -> None:
         item[HISTORY] = known
 
 
-def _annotated(body: bytes, cluster: str, plural: str) -> JSONObject:
+def _annotated(plural: str, cluster: str, body: bytes) -> JSONObject:
     """What a member measured, with the member's name."""
-    tree = reading(orjson.loads, body)
-    tree = tree if isinstance(tree, dict) else {}
+    reading(_measured.decode, body)
+    tree = writable_tree(body, within=_LEVELS)
     metadata = dict(tree.get("metadata") or {})
     metadata["annotations"] = {**(metadata.get("annotations") or {}), annotations.QUERY_FROM_CLUSTER: cluster}
     return {**tree, "kind": KINDS[plural], "apiVersion": f"{GROUP}/{VERSION}", "metadata": metadata}
