@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from tests.gateway.test_proxy import OK, Backends, gated, status
 from tests.gateway.test_routes import ingress, path
+from tests.growth import Work, excess, grows, work
 
 from karmada.gateway.httproutes import MOST_PLACES, HttpRoute, read
-from karmada.gateway.routes import HOST_TAKEN, PATH_TAKEN, IngressKey, Table, build
+from karmada.gateway.routes import HOST_FULL, HOST_TAKEN, MOST_CONDITIONS, PATH_TAKEN, IngressKey, Table, build
 from karmada.gateway.rules import Backend
 from karmada.machinery.httpserver.model import HttpRequest
 
@@ -223,6 +224,42 @@ def test_a_route_takes_a_bounded_part_of_the_table() -> None:
     refused = parsed(tree).refused
     assert refused is not None
     assert str(MOST_PLACES) in refused.message
+
+
+def conditional(count: int, name: str = "web", age: int = 0, **fields: list[JSONObject]) -> HttpRoute:
+    """A route whose rules are all for one path and need different headers."""
+    matches = [{"headers": [{"name": "x", "value": f"{name}-{number}"}], **fields} for number in range(count)]
+    parts = [matches[start : start + 64] for start in range(0, count, 64)]
+    return parsed(route(*({"matches": part, "backendRefs": [ref("a")]} for part in parts), name=name, age=age))
+
+
+def test_rules_at_one_path_cost_the_same_each_however_many_there_are() -> None:
+    def measured(count: int) -> Work:
+        found = conditional(count)
+        return work(lambda: len(build([], "karmada", [found]).hosts))
+
+    assert not grows(excess(measured) or Work(0, 0, 0))
+
+
+def test_a_host_has_a_bounded_number_of_rules_that_a_request_is_compared_with() -> None:
+    found = [conditional(1024, f"r{number}", number) for number in range(5)]
+    known = build([], "karmada", found)
+    assert known.hosts["shop.org"].conditions == MOST_CONDITIONS
+    full = {key.name for key, problems in known.problems.items() if [one.reason for one in problems] == [HOST_FULL]}
+    assert full == {"r4"}
+
+
+def test_a_query_is_read_once_however_many_rules_look_at_it() -> None:
+    matches = [{"queryParams": [{"name": "a", "value": str(number)}]} for number in range(64)]
+    known = build([], "karmada", [parsed(route({"matches": matches}))])
+
+    def looked_up(rules: int) -> float:
+        query = "&".join(f"b{number}={rules}" for number in range(1000))
+        request = HttpRequest("GET", "/", query, {}, b"", ("127.0.0.1", 1), None)
+        routes = known.hosts["shop.org"].prefixes[""][:rules]
+        return work(lambda: sum(one.conditions is None or one.conditions.hold(request) for one in routes)).calls
+
+    assert looked_up(64) < 2 * looked_up(1)
 
 
 def test_a_listener_that_does_not_exist_is_no_parent() -> None:

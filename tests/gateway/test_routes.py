@@ -6,10 +6,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.growth import Work, counted, excess, grows, work
 
 from karmada.api.networking.v1alpha1 import MultiClusterIngress
 from karmada.gateway.forwarding import host_of
-from karmada.gateway.routes import HOST_TAKEN, PATH_TAKEN, UNSUPPORTED, IngressKey, Table, build
+from karmada.gateway.routes import HOST_TAKEN, PATH_TAKEN, PATH_TOO_LONG, UNSUPPORTED, IngressKey, Table, build
 
 SOME = IngressKey("default", "web")
 
@@ -123,6 +124,21 @@ def test_what_is_no_service_is_named_and_the_rest_is_served() -> None:
 def test_ingresses_of_another_class_are_left_to_others() -> None:
     table = build([ingress(("a", [path("/", "web")]), ingressClassName="nginx")], "karmada")
     assert table.hosts == {}
+
+
+def test_a_path_so_deep_that_looking_for_it_takes_long_is_named_and_not_served() -> None:
+    table = build([ingress(("a", [path("/a" * 513, "deep"), path("/a", "web")]))])
+    assert [problem.reason for problem in table.problems[SOME]] == [PATH_TOO_LONG]
+    assert table.hosts["a"].depth == 1
+    assert service(table, "a", "/a" * 513) == "web"
+
+
+def test_the_users_of_a_backend_are_found_without_comparing_each_with_all_others() -> None:
+    def measured(count: int) -> Work:
+        table = build([ingress(("a", [path(f"/{n}", "web")]), name=counted(f"w{n}")) for n in range(count)])
+        return work(lambda: len(table.backends()))
+
+    assert not grows(excess(measured) or Work(0, 0, 0))
 
 
 def test_certificates_are_for_hosts_of_the_own_namespace_only() -> None:

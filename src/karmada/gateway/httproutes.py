@@ -24,10 +24,12 @@ UNSUPPORTED, NO_PARENT = "UnsupportedValue", "NoMatchingParent"
 INVALID_KIND, NOT_PERMITTED = "InvalidKind", "RefNotPermitted"
 MOST_PLACES = 1024
 """Hosts times matches of one route: each takes a place in the table."""
+LONGEST_PATH = 1024
+"""Characters: the beginnings of a request's path are looked up one by one."""
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PATH = re.compile(r"/[A-Za-z0-9/._~!$&'()*+,;=:@-]*")
 Values = Annotated[str, Meta(max_length=4096)]
-Paths = Annotated[str, Meta(max_length=1024)]
+Paths = Annotated[str, Meta(max_length=LONGEST_PATH)]
 Port = Annotated[int, Meta(ge=1, le=65535)]
 
 

@@ -76,6 +76,8 @@ class GatewayReconcilers:
         self.secrets: dict[ServiceKey, SSL.Context | Problem] = {}
         """By namespace and name of the Secret."""
         self._wanted: dict[ServiceKey, list[Backend]] = {}
+        self._users: dict[Backend, list[IngressKey]] = {}
+        """The ingresses that lead to each backend."""
         self.ingresses = informers.of(MultiClusterIngress)
         self._exposed = informers.of(MultiClusterService)
         self._clusters: Informer[Cluster] = informers.of(Cluster)
@@ -117,8 +119,9 @@ class GatewayReconcilers:
         if not self.api.known:
             return DONE  # comes again when it is: hosts belong to whoever named them first
         table = build(self.ingresses.values(), self._class, self.api.routes())
+        self._users = table.backends()
         wanted: dict[ServiceKey, list[Backend]] = {}
-        for backend in table.backends():
+        for backend in self._users:
             wanted.setdefault((backend.namespace, backend.service), []).append(backend)
         before, self._wanted = self._wanted, wanted
         dropped, self.table = self.table.problems, table
@@ -201,8 +204,7 @@ class GatewayReconcilers:
         )
         if self.states.get(key) != state:
             self.states[key] = state
-            users = self.table.backends()
-            for ingress in {ingress for backend in backends for ingress in users.get(backend, ())}:
+            for ingress in {ingress for backend in backends for ingress in self._users.get(backend, ())}:
                 self._report(ingress)
 
     def _imported(self, key: ServiceKey) -> list[tuple[str, JSONObject]]:

@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from karmada.api.networking.v1alpha1 import IngressBackend, IngressSpec, MultiClusterIngress
-from karmada.gateway.httproutes import KIND, HttpRoute
+from karmada.gateway.httproutes import KIND, LONGEST_PATH, HttpRoute
 from karmada.gateway.rules import Backend, Conditions, Rule, backends
 from karmada.machinery.httpserver.model import HttpRequest
 
 HOST_TAKEN, PATH_TAKEN, UNSUPPORTED = "HostTaken", "PathTaken", "UnsupportedBackend"
+PATH_TOO_LONG, HOST_FULL = "PathTooLong", "HostFull"
+MOST_CONDITIONS = 4096
+"""Routes of one host with conditions: a request may have to be compared with each."""
 
 
 class IngressKey(NamedTuple):
@@ -84,6 +87,17 @@ class Host:
     depth: int = 0
     """Parts of the longest prefix: more need not be looked at."""
     default: Route | None = None
+    placed: dict[tuple[bool, str], dict[Conditions | None, Route]] = field(default_factory=dict)
+    """While the table is made: what is at an exact path, or at a prefix."""
+    conditions: int = 0
+    """How many routes have some."""
+
+    def sort(self) -> None:
+        """Put the most specific route of each path first; of those that are alike, the older."""
+        for (exact, path), found in self.placed.items():
+            places = self.exact if exact else self.prefixes
+            places[path] = tuple(sorted(found.values(), key=_specific, reverse=True))
+        self.placed = {}
 
     def match(self, path: str, request: HttpRequest | None = None) -> Route | None:
         """The route of a path; None when the host has none for it."""
@@ -118,7 +132,7 @@ class Table:
 
     def backends(self) -> dict[Backend, list[IngressKey]]:
         """Every backend with the ingresses that lead to it."""
-        found: dict[Backend, list[IngressKey]] = {}
+        found: dict[Backend, dict[IngressKey, None]] = {}
         routes = [self.default] if self.default else []
         for host in self.hosts.values():
             for at in (*host.exact.values(), *host.prefixes.values()):
@@ -126,10 +140,8 @@ class Table:
             routes += [host.default] if host.default else []
         for route in routes:
             for backend in route.backends():
-                users = found.setdefault(backend, [])
-                if route.ingress not in users:
-                    users.append(route.ingress)
-        return found
+                found.setdefault(backend, {})[route.ingress] = None
+        return {backend: list(users) for backend, users in found.items()}
 
 
 def _first(routes: Routes, request: HttpRequest | None) -> Route | None:
@@ -163,6 +175,8 @@ def build(ingresses: Iterable[MultiClusterIngress], class_name: str = "", routes
         spec = spec_of(each)
         if each.metadata.deletion_timestamp is None and spec.ingress_class_name in (None, "", class_name):
             _add(table, IngressKey(each.metadata.namespace, each.metadata.name), spec)
+    for host in table.hosts.values():
+        host.sort()
     return table
 
 
@@ -200,8 +214,12 @@ def _add(table: Table, key: IngressKey, spec: IngressSpec) -> None:
             backend = _backend(key, item.backend, f"{where}.backend", problems)
             if backend is None:
                 continue
+            if len(item.path) > LONGEST_PATH:
+                text = f"{where}.path: it has {len(item.path)} characters; at most {LONGEST_PATH} are served"
+                problems.append(Problem(PATH_TOO_LONG, text))
+                continue
             known = _place(host, item.path, item.path_type, Route(key, backend))
-            if known.ingress != key:
+            if known is not None and known.ingress != key:
                 text = f"{where}.path: {name or 'any host'}{item.path or '/'} is routed by {known.ingress} already"
                 problems.append(Problem(PATH_TAKEN, text))
     _add_certificates(table, key, spec, refused)
@@ -218,25 +236,27 @@ def _add_route(table: Table, route: HttpRoute) -> None:
             continue
         for placed in route.places:
             known = _place(host, placed.path, "Exact" if placed.exact else "Prefix", Route(key, None, placed.rule))
+            if known is None:
+                text = f"{name or 'any host'} has {MOST_CONDITIONS} routes with conditions already"
+                problems.append(Problem(HOST_FULL, text))
+                break
             if known.ingress != key:
                 text = f"{name or 'any host'}{placed.path} is routed by {known.ingress} already"
                 problems.append(Problem(PATH_TAKEN, text))
 
 
-def _place(host: Host, path: str, path_type: str, route: Route) -> Route:
-    """Note a route unless there is one for the same requests, the most specific first; the one that counts."""
-    if path_type == "Exact":
-        places = host.exact
-    else:
+def _place(host: Host, path: str, path_type: str, route: Route) -> Route | None:
+    """Note a route unless there is one for the same requests; the one that counts, None when the host is full."""
+    exact = path_type == "Exact"
+    if not exact:
         path = path.rstrip("/")
         host.depth = max(host.depth, path.count("/"))
-        places = host.prefixes
-    known = places.get(path, ())
-    for other in known:
-        if other.conditions == route.conditions:
-            return other
-    places[path] = tuple(sorted((*known, route), key=_specific, reverse=True))
-    return route
+    known = host.placed.setdefault((exact, path), {})
+    if route.conditions is not None and route.conditions not in known:
+        if host.conditions >= MOST_CONDITIONS:
+            return None
+        host.conditions += 1
+    return known.setdefault(route.conditions, route)
 
 
 def _specific(route: Route) -> tuple[bool, int, int]:

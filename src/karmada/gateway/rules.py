@@ -5,7 +5,8 @@ request takes, and a path that was put together is judged anew.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
@@ -57,10 +58,17 @@ class Conditions(NamedTuple):
             return False
         if not self.query:
             return True
-        present: dict[str, str] = {}
-        for name, value in parse_qsl(request.query, keep_blank_values=True):
-            present.setdefault(name, value)
+        present = _parameters(request.query)
         return all(present.get(name) == value for name, value in self.query)
+
+
+@lru_cache(maxsize=1)
+def _parameters(query: str) -> Mapping[str, str]:
+    """The parameters of a query, of those with the same name the first; many rules look at that of one request."""
+    present: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        present.setdefault(name, value)
+    return present
 
 
 class PathChange(NamedTuple):
