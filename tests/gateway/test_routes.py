@@ -148,6 +148,31 @@ def test_certificates_are_for_hosts_of_the_own_namespace_only() -> None:
     assert {host: found.secret for host, found in table.certificates.items()} == {"a": "own", "b": "mitm"}
 
 
+@pytest.mark.parametrize("hosts", [["a"], ["A"], []], ids=["its name", "in capitals", "all hosts"])
+def test_who_asks_first_for_the_certificate_of_a_host_of_others_does_not_get_it(hosts: list[str]) -> None:
+    squatter = ingress(name="old", namespace="two", age=1, tls=[{"hosts": hosts, "secretName": "mitm"}])
+    rules = (("a", [path("/", "s")]), ("", [path("/", "s")]))
+    owner = ingress(*rules, namespace="one", age=2, tls=[{"secretName": "own"}])
+    table = build([squatter, owner])
+    assert {host: found.secret for host, found in table.certificates.items()} == {"a": "own", "": "own"}
+
+
+def test_a_certificate_may_be_for_all_names_beside_an_own_host_and_not_beside_those_of_others() -> None:
+    squatter = ingress(name="old", namespace="two", age=1, tls=[{"hosts": ["*.org"], "secretName": "mitm"}])
+    tls = [{"hosts": ["*.org"], "secretName": "own"}]
+    owner = ingress(("a.org", [path("/", "s")]), namespace="one", age=2, tls=tls)
+    table = build([squatter, owner])
+    assert {host: found.secret for host, found in table.certificates.items()} == {"*.org": "own"}
+
+
+def test_a_certificate_for_hosts_without_rules_is_that_of_the_owner_of_the_default_backend() -> None:
+    backend = {"service": {"name": "s", "port": {"number": 80}}}
+    squatter = ingress(name="old", namespace="two", age=1, tls=[{"secretName": "mitm"}])
+    owner = ingress(namespace="one", age=2, defaultBackend=backend, tls=[{"secretName": "own"}])
+    table = build([squatter, owner])
+    assert {host: found.secret for host, found in table.certificates.items()} == {"": "own"}
+
+
 @pytest.mark.parametrize(
     ("header", "host"), [("A.org:8080", "a.org"), ("a.org.", "a.org"), ("[::1]:80", "::1"), ("", "")]
 )

@@ -9,7 +9,7 @@
   comes later gets a condition and keeps its other routes: nobody takes over the traffic of others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -167,6 +167,7 @@ def wildcard(host: str) -> str:
 def build(ingresses: Iterable[MultiClusterIngress], class_name: str = "", routes: Iterable[HttpRoute] = ()) -> Table:
     """The table of all ingresses of a class, with those that name none, and of HTTPRoutes; older ones come first."""
     table = Table()
+    chosen: list[tuple[IngressKey, IngressSpec]] = []
     given: list[MultiClusterIngress | HttpRoute] = [*ingresses, *routes]
     for each in sorted(given, key=_age):
         if isinstance(each, HttpRoute):
@@ -174,9 +175,15 @@ def build(ingresses: Iterable[MultiClusterIngress], class_name: str = "", routes
             continue
         spec = spec_of(each)
         if each.metadata.deletion_timestamp is None and spec.ingress_class_name in (None, "", class_name):
-            _add(table, IngressKey(each.metadata.namespace, each.metadata.name), spec)
+            key = IngressKey(each.metadata.namespace, each.metadata.name)
+            _add(table, key, spec)
+            chosen.append((key, spec))
     for host in table.hosts.values():
         host.sort()
+    # Not before all hosts have an owner: who asks first for a certificate need not be who names the host.
+    covered = {(host.owner.namespace, wildcard(name)) for name, host in table.hosts.items()}
+    for key, spec in chosen:
+        _add_certificates(table, key, spec, covered)
     return table
 
 
@@ -222,7 +229,6 @@ def _add(table: Table, key: IngressKey, spec: IngressSpec) -> None:
             if known is not None and known.ingress != key:
                 text = f"{where}.path: {name or 'any host'}{item.path or '/'} is routed by {known.ingress} already"
                 problems.append(Problem(PATH_TAKEN, text))
-    _add_certificates(table, key, spec, refused)
 
 
 def _add_route(table: Table, route: HttpRoute) -> None:
@@ -263,12 +269,15 @@ def _specific(route: Route) -> tuple[bool, int, int]:
     return (route.conditions or Conditions()).specific
 
 
-def _add_certificates(table: Table, key: IngressKey, spec: IngressSpec, refused: set[str]) -> None:
+def _add_certificates(table: Table, key: IngressKey, spec: IngressSpec, covered: Container[tuple[str, str]]) -> None:
+    """Note certificates for hosts of the ingress's namespace, `covered` names the wildcards that have some; what nobody
+    names is answered by the default backend."""
     for entry in spec.tls:
         names: Sequence[str] = entry.hosts or [rule.host for rule in spec.rules] or [""]
         for name in (name.lower() for name in names):
-            owner = table.hosts.get(name)
-            if entry.secret_name and name not in refused and (owner is None or owner.owner.namespace == key.namespace):
+            owner = table.hosts[name].owner if name in table.hosts else table.default and table.default.ingress
+            is_own = owner is not None and owner.namespace == key.namespace
+            if entry.secret_name and (is_own or (name not in table.hosts and (key.namespace, name) in covered)):
                 table.certificates.setdefault(name, Certificate(key, entry.secret_name))
 
 
