@@ -11,10 +11,21 @@ def line_of(text: str, document: int, path: Path) -> int:
 
     The text must have been read by `yaml.load_all` before, which refuses what is nested too deeply.
     """
+    return line_in(nodes_of(text), document, path)
+
+
+def nodes_of(text: str) -> list[Any]:
+    """The documents of a text that are not empty, with their places: for who asks for many lines of one text."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    nodes = [node for node in yaml.compose_all(text, loader) if node is not None and not node.tag.endswith(":null")]
+    return [node for node in yaml.compose_all(text, loader) if node is not None and not node.tag.endswith(":null")]
+
+
+def line_in(nodes: Sequence[Any], document: int, path: Path) -> int:
+    """`line_of` in a text whose documents are known."""
+    import yaml
+
     if document >= len(nodes):
         return 1
     node = nodes[document]

@@ -15,6 +15,8 @@ from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import ApiError, Conflict, NotFound
 from karmada.machinery.resource import Resource
 
+SHOWN = 50
+"""Errors of one object."""
 _UNKNOWN = re.compile(r'unknown field "([^"]+)"')
 _FIELD = re.compile(r"\.?([a-zA-Z][\w.\[\]-]*): (?:field not declared|duplicate|Invalid|Required|Unsupported)")
 
@@ -34,7 +36,7 @@ async def _all(visit: Visit, *, dry: bool) -> list[JSONObject]:
     force = body.get("force", False)
     if not isinstance(force, bool):
         raise bad_request("force: must be true or false")
-    found = manifests.read(body)
+    found = await manifests.read(body)
     if not found:
         raise bad_request("manifests: there is no object in it")
     warnings: list[str] = []
@@ -43,7 +45,9 @@ async def _all(visit: Visit, *, dry: bool) -> list[JSONObject]:
         done: list[JSONObject] = []
         for one in found:
             warnings.clear()
-            done.append({**await _one(client, one, dry=dry, force=force), "warnings": list(dict.fromkeys(warnings))})
+            outcome = await _one(client, one, dry=dry, force=force)
+            errors = [{"line": await one.line(error["field"]), **error} for error in outcome["errors"][:SHOWN]]
+            done.append({**outcome, "errors": errors, "warnings": list(dict.fromkeys(warnings))})
         return done
     finally:
         await client.close()
@@ -57,7 +61,7 @@ async def _one(client: Client, given: Manifest, *, dry: bool, force: bool) -> JS
         kind = await client.mapper.of_kind(item["apiVersion"], item["kind"])
     except UnknownKind:
         text = f"the control plane does not serve {item['kind']} in {item['apiVersion']}: install its CRD first"
-        return _failed(reference, [_error(given, "kind", text)])
+        return _failed(reference, [_error("kind", text)])
     if kind.namespaced and not reference["namespace"]:
         reference["namespace"] = "default"
     wanted = {key: value for key, value in item.items() if key != "status"}
@@ -72,9 +76,9 @@ async def _one(client: Client, given: Manifest, *, dry: bool, force: bool) -> JS
         after = await resource.apply(wanted, field_manager=MANAGER, force=force, dry_run=dry)
     except Conflict as error:
         remedy = "; somebody else owns these fields: take them over with force"
-        return _failed(reference, _errors(given, error) or [_error(given, "", f"{error}{remedy}")])
+        return _failed(reference, _errors(error) or [_error("", f"{error}{remedy}")])
     except ApiError as error:
-        return _failed(reference, _errors(given, error))
+        return _failed(reference, _errors(error))
     return {"ref": reference, "action": _action(before, after, dry=dry), "errors": []}
 
 
@@ -107,16 +111,16 @@ def _failed(reference: JSONObject, errors: list[JSONObject]) -> JSONObject:
     return {"ref": reference, "action": "failed", "errors": errors}
 
 
-def _errors(given: Manifest, error: ApiError) -> list[JSONObject]:
+def _errors(error: ApiError) -> list[JSONObject]:
     causes = [(str(cause.get("field", "")), str(cause.get("message", ""))) for cause in error.causes]
     if causes:
-        return [_error(given, field, message) for field, message in causes]
+        return [_error(field, message) for field, message in causes]
     text = str(error)
     named = _UNKNOWN.findall(text) or _FIELD.findall(text)
     if named:
-        return [_error(given, field, text) for field in named]
-    return [_error(given, "", text)]
+        return [_error(field, text) for field in named]
+    return [_error("", text)]
 
 
-def _error(given: Manifest, field: str, message: str) -> JSONObject:
-    return {"line": given.line(field), "field": field, "message": message}
+def _error(field: str, message: str) -> JSONObject:
+    return {"field": field, "message": message}

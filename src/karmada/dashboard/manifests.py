@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from karmada.api import yaml
-from karmada.api.yaml_lines import line_of
+from karmada.api.yaml_lines import line_in, nodes_of
+from karmada.apiserver.requests import offload
 from karmada.dashboard.answers import bad_request
 from karmada.dashboard.names import checked_kind, checked_object
 from karmada.dashboard.rows import JSONObject
@@ -15,49 +16,62 @@ MOST = 200
 _STEP = re.compile(r"\[(\d+)\]|\['?([^\]']+)'?\]|([^.\[\]]+)")
 
 
+class Lines:
+    """The lines of a text, which is taken apart once and only when somebody asks for one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._nodes: list[Any] | None = None
+
+    async def of(self, document: int, path: Sequence[str | int]) -> int:
+        """The line of a field of a document."""
+        if self._nodes is None:
+            self._nodes = await offload.run(offload.EXPENSIVE * len(self._text), nodes_of, self._text)
+        return line_in(self._nodes, document, path)
+
+
 class Manifest(NamedTuple):
     """One object and where it stands."""
 
     item: JSONObject
-    text: str
+    lines: Lines
     document: int
     inside: tuple[str | int, ...] = ()
 
-    def line(self, field: str) -> int:
+    async def line(self, field: str) -> int:
         """The line of a field, or of the nearest part above it that is there."""
-        return line_of(self.text, self.document, (*self.inside, *steps(field)))
+        return await self.lines.of(self.document, (*self.inside, *steps(field)))
 
 
-def read(body: dict[str, Any]) -> list[Manifest]:
+async def read(body: dict[str, Any]) -> list[Manifest]:
     """The objects of a body's `manifests`."""
     text = body.get("manifests", "")
     if not isinstance(text, str):
         raise bad_request("manifests: must be a text of YAML documents")
     try:
-        documents = list(yaml.load_all(text))
+        documents = await offload.run(offload.EXPENSIVE * len(text), _documents, text)
     except yaml.YAMLError as error:
         raise bad_request(f"manifests: {error}") from None
-    found: list[Manifest] = []
+    places: list[tuple[Any, int, tuple[str | int, ...]]] = []
     for number, document in enumerate(documents):
         if isinstance(document, dict) and isinstance(document.get("items"), list):
-            parts: Sequence[tuple[Any, tuple[str | int, ...]]] = [
-                (item, ("items", index)) for index, item in enumerate(document["items"])
-            ]
+            places += [(item, number, ("items", index)) for index, item in enumerate(document["items"])]
         else:
-            parts = [(document, ())]
-        found += [Manifest(_checked(item, text, number), text, number, inside) for item, inside in parts]
-    if len(found) > MOST:
-        raise bad_request(f"manifests: {len(found)} objects at once; send at most {MOST}")
-    return found
+            places.append((document, number, ()))
+    if len(places) > MOST:
+        raise bad_request(f"manifests: {len(places)} objects at once; send at most {MOST}")
+    lines = Lines(text)
+    for item, number, _ in places:
+        if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
+            line = await lines.of(number, ())
+            raise bad_request(f"manifests: line {line}: an object has apiVersion, kind and metadata")
+        checked_kind(str(item.get("apiVersion", "")), str(item.get("kind", "")))
+        checked_object(str(item["metadata"].get("name", "")))
+    return [Manifest(item, lines, number, inside) for item, number, inside in places]
 
 
-def _checked(item: Any, text: str, number: int) -> JSONObject:
-    line = line_of(text, number, ())
-    if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
-        raise bad_request(f"manifests: line {line}: an object has apiVersion, kind and metadata")
-    checked_kind(str(item.get("apiVersion", "")), str(item.get("kind", "")))
-    checked_object(str(item["metadata"].get("name", "")))
-    return item
+def _documents(text: str) -> list[Any]:
+    return list(yaml.load_all(text))
 
 
 def steps(field: str) -> list[str | int]:

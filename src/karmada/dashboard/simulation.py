@@ -29,7 +29,7 @@ async def simulate(visit: Visit) -> JSONObject:
     body = visit.body()
     down, replicas = _names(body.get("clustersDown")), _replicas(body.get("replicas"))
     hub = visit.context.hub
-    items = [one.item for one in manifests.read(body)]
+    items = [one.item for one in await manifests.read(body)]
     there = world.of((await hub.of(Cluster).list()).items)
     clusters = list(world.without(there, down).values())
     terms = await running(hub)

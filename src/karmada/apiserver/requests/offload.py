@@ -15,7 +15,8 @@ from karmada.apiserver.requests.model import Call
 
 LARGE = 32 * 1024
 """Bytes of a body, or of objects that are read, which take longer than a few milliseconds."""
-_EXPENSIVE = 16
+EXPENSIVE = 16
+"""What a byte of YAML, or of an expression, counts for."""
 _COMPILING = ("apiextensions.k8s.io", "admissionregistration.k8s.io")
 """Groups whose objects hold regular expressions and CEL."""
 Arguments = TypeVarTuple("Arguments")
@@ -29,7 +30,7 @@ def size_of(call: Call) -> int:
     if call.http is None or not isinstance(body, bytes):
         return 0
     if call.served.type.group in _COMPILING or ("yaml" in call.content_type and body[:1] != b"{"):
-        return _EXPENSIVE * len(body)
+        return EXPENSIVE * len(body)
     return len(body)
 
 
