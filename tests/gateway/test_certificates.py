@@ -1,6 +1,7 @@
 """Certificates of hosts: which are used, and which would hold up the requests of everybody else."""
 
 import datetime
+import ssl
 
 import pytest
 from cryptography import x509
@@ -12,6 +13,7 @@ from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.gateway.certificates import BadCertificate, context_of
 
 NAME = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.org")])
+END = "-----END CERTIFICATE-----\n"
 TODAY = datetime.datetime(2026, 1, 1)
 
 
@@ -40,6 +42,15 @@ def test_a_chain_or_key_that_is_too_long_is_refused() -> None:
         context_of({"tls.crt": certificate * 100, "tls.key": key})
     with pytest.raises(BadCertificate, match=r"its tls\.key has more than 8192 bytes"):
         context_of({"tls.crt": certificate, "tls.key": key + b"#" * 8192})
+
+
+def test_a_key_of_a_kind_that_nobody_knows_is_refused() -> None:
+    certificate, key = pair()
+    body = ssl.PEM_cert_to_DER_cert(certificate.decode().partition(END)[0] + END)
+    known, unknown = bytes.fromhex("06072a8648ce3d0201"), bytes.fromhex("06072a8648ce3d0263")
+    odd = ssl.DER_cert_to_PEM_cert(body.replace(known, unknown)).encode()
+    with pytest.raises(BadCertificate, match="cannot be used together"):
+        context_of({"tls.crt": odd, "tls.key": key})
 
 
 def test_an_rsa_key_is_read_without_trying_its_primes() -> None:

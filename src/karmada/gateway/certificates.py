@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import rsa
 from OpenSSL import SSL
 
@@ -35,7 +36,7 @@ def context_of(data: Mapping[str, bytes]) -> SSL.Context:
         context = server_context(data["tls.crt"], data["tls.key"])
     except BadCertificate:
         raise
-    except (ValueError, TypeError, IndexError, SSL.Error) as error:
+    except (ValueError, TypeError, IndexError, UnsupportedAlgorithm, SSL.Error) as error:
         raise BadCertificate(f"certificate and key cannot be used together ({type(error).__name__})") from None
     context.set_verify(SSL.VERIFY_NONE)
     return context
