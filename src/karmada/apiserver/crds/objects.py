@@ -49,6 +49,14 @@ def drop_status(obj: JSONObject) -> None:
     obj.pop("status", None)
 
 
+def default_status(schema: Schema, obj: JSONObject) -> None:
+    """A new object has the status that the schema of its kind declares, whatever was sent."""
+    obj.pop("status", None)
+    fill = filler(schema)
+    if fill is not None:
+        fill(obj)
+
+
 def validate(
     schema: Schema, namespaced: bool, scale: ScalePaths | None, obj: JSONObject, old: JSONObject | None
 ) -> list[FieldError]:

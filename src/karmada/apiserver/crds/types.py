@@ -1,6 +1,7 @@
 """The resource types that a CustomResourceDefinition defines: one per served version."""
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ from karmada.apiserver import selectable
 from karmada.apiserver.crds import objects
 from karmada.apiserver.resources import Column, ResourceType, ScalePaths, Strategy, Subresource
 from karmada.apiserver.schema.definitions import definition
-from karmada.apiserver.schema.model import Schema
+from karmada.apiserver.schema.model import MISSING, Schema
 from karmada.apiserver.schema.openapi import from_openapi, no_references
 
 JSONObject = dict[str, Any]
@@ -112,12 +113,20 @@ def _strategy(
 ) -> Strategy:
     paths = (field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ())
     return Strategy(
-        prepare_create=objects.drop_status if has_status else objects.keep,
+        prepare_create=_new_status(schema) if has_status else objects.keep,
         validate=partial(objects.validate, schema, namespaced, scale),
         validate_status=partial(objects.validate_status, schema, namespaced, scale),
         unconditional_update=False,
         selectable=selectable.fields(*paths),
     )
+
+
+def _new_status(schema: Schema) -> Callable[[JSONObject], None]:
+    """What becomes of the status of a new object where the status is a subresource."""
+    status = (schema.properties or {}).get("status")
+    if status is None or status.default is MISSING:
+        return objects.drop_status
+    return partial(objects.default_status, schema)
 
 
 def _columns(version: JSONObject) -> tuple[Column, ...]:
