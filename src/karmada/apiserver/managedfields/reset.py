@@ -5,12 +5,13 @@ from karmada.apiserver.resources import ResourceType
 
 _STATUS: Fields = {"f:status": EMPTY}
 _SPEC: Fields = {"f:spec": EMPTY}
+_SPEC_AND_METADATA: Fields = {"f:spec": EMPTY, "f:metadata": EMPTY}
 _NOT_BY_OBJECT: dict[tuple[str, str], Fields] = {
     ("certificates.k8s.io", "certificatesigningrequests"): {"f:spec": EMPTY, "f:status": EMPTY},
 }
 _NOT_BY_STATUS: dict[tuple[str, str], Fields] = {
     ("certificates.k8s.io", "certificatesigningrequests"): {"f:spec": EMPTY, "f:status": {"f:conditions": EMPTY}},
-    ("apiextensions.k8s.io", "customresourcedefinitions"): {"f:spec": EMPTY, "f:metadata": EMPTY},
+    ("apiextensions.k8s.io", "customresourcedefinitions"): _SPEC_AND_METADATA,
     ("apps", "deployments"): {"f:spec": EMPTY, "f:metadata": {"f:labels": EMPTY}},
     ("", "pods"): {"f:spec": EMPTY, "f:metadata": {"f:deletionTimestamp": EMPTY, "f:ownerReferences": EMPTY}},
 }
@@ -19,7 +20,8 @@ _NOT_BY_STATUS: dict[tuple[str, str], Fields] = {
 def reset_fields(resource: ResourceType, subresource: str) -> Fields:
     """What writes through a subresource never own, as a set whose members stand for all below them."""
     if subresource == "status":
-        return _NOT_BY_STATUS.get((resource.group, resource.plural), _SPEC)
+        usual = _SPEC_AND_METADATA if resource.custom else _SPEC
+        return _NOT_BY_STATUS.get((resource.group, resource.plural), usual)
     if not subresource and resource.has_status and any(sub.name == "status" for sub in resource.subresources):
         return _NOT_BY_OBJECT.get((resource.group, resource.plural), _STATUS)
     return EMPTY
