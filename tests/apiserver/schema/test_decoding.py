@@ -140,3 +140,19 @@ def test_schemas_of_recursive_types_end() -> None:
     name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
     assert decode(definition(name), schema) == ["properties.a.items.bogus"]
     assert schema == {"type": "object", "properties": {"a": {"items": {}}}}
+
+
+@pytest.mark.parametrize("text", ["YWI=", "YWI=\n", "YW\nI=\n", "YW\r\nI=\r\n", "Y\nWI\n=", "YWJ="])
+def test_bytes_may_be_broken_into_lines_and_are_kept_in_one(text: str) -> None:
+    secret = {"data": {"a": text}}
+    decode(definition(CORE + "Secret"), secret)
+    assert secret["data"] == {"a": "YWI="}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("YQ", 0), ("YQ=", 3), ("YQ==x", 4), ("YQ==\nx", 5), ("YQ== ", 4), ("Y===", 1), ("YW\tJj", 2), ("YWJj\nYQ", 5)],
+)
+def test_what_is_no_base64_is_refused_where_it_stops_to_be(text: str, place: int) -> None:
+    with pytest.raises(Mismatch, match=f"at input byte {place}$"):
+        decode(definition(CORE + "Secret"), {"data": {"a": text}})

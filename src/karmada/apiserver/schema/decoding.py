@@ -281,17 +281,28 @@ def _bytes(value: Any, holder: Any, at: Any) -> Unknown:
     if value.__class__ is not str:
         raise Mismatch(described(value), "[]uint8")
     try:
-        base64.b64decode(value, validate=True)
+        decoded = base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)  # Tools break long lines.
     except (binascii.Error, ValueError):
         raise Mismatch.because(f"illegal base64 data at input byte {_bad_base64(value)}") from None
+    holder[at] = base64.b64encode(decoded).decode()
     return None
 
 
+_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+
 def _bad_base64(text: str) -> int:
-    alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    body = text.rstrip("=") if len(text) - len(text.rstrip("=")) <= 2 else text
-    wrong = next((index for index, letter in enumerate(body) if letter not in alphabet), None)
-    return len(body) - len(body) % 4 if wrong is None else wrong
+    """Where a value stops to be base64: at a foreign letter, behind the padding, or where letters are missing."""
+    places = [index for index, letter in enumerate(text) if letter not in "\r\n"]
+    wrong = next((number for number, index in enumerate(places) if text[index] not in _ALPHABET), None)
+    if wrong is None:
+        return len(text) - len(places) % 4
+    if text[places[wrong]] != "=" or wrong % 4 < 2:
+        return places[wrong]
+    end = wrong + 1
+    if wrong % 4 == 2 and end < len(places) and text[places[end]] == "=":
+        end += 1
+    return places[end] if end < len(places) else len(text)
 
 
 def _replacing(convert: Callable[[Any], Any]) -> Callable[[Schema], Check]:
