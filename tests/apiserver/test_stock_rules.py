@@ -162,3 +162,26 @@ async def test_unknown_subresources_are_not_found_with_any_method(asking):
         return [ask(method, f"{PODS}/p/nope").code for method in ("GET", "HEAD", "OPTIONS", "DELETE")]
 
     assert await asking(script) == [404] * 4
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ({"type": "array", "items": {"type": "string", "nope": 1}}, 201),
+        ({"type": "object", "additionalProperties": {"type": "string", "nope": 1}}, 201),
+        ({"type": "string", "nope": 1}, 400),
+    ],
+)
+async def test_unknown_keywords_in_items_and_values_are_overlooked_even_where_asked_to_be_strict(asking, spec, code):
+    def script(ask):
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+        versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+        names = {"plural": "things", "kind": "Thing"}
+        body = {"group": GROUP, "scope": "Cluster", "names": names, "versions": versions}
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All&fieldValidation=Strict"
+        return ask("POST", path, {"metadata": {"name": f"things.{GROUP}"}, "spec": body})
+
+    answer = await asking(script)
+    assert answer.code == code
+    assert answer.warnings == ()
+    assert "nope" not in str(answer.body.get("spec"))

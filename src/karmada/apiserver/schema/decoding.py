@@ -314,14 +314,16 @@ def _replacing(convert: Callable[[Any], Any]) -> Callable[[Schema], Check]:
 
 
 def _schema_or(*others: type) -> Callable[[Schema], Check]:
-    """A CRD schema where a boolean, or a list of something else, may stand as well."""
+    """A CRD schema where a boolean or a list may stand as well: unknown fields are pruned there without a word."""
 
     def make(schema: Schema) -> Check:
         assert schema.items is not None
         props = schema.items
 
         def run(value: Any, holder: Any, at: Any) -> Unknown:
-            return None if value.__class__ in others else _check(props)(value, holder, at)
+            if value.__class__ not in others:
+                _check(props)(value, holder, at)
+            return None
 
         return run
 
