@@ -164,6 +164,19 @@ async def test_unknown_subresources_are_not_found_with_any_method(asking):
     assert await asking(script) == [404] * 4
 
 
+async def test_a_conversion_that_is_given_names_its_strategy(asking):
+    def script(ask, conversion):
+        spec = {"group": GROUP, "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"}}
+        schema = {"openAPIV3Schema": {"type": "object"}}
+        spec |= {"versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}]}
+        body = {"metadata": {"name": f"things.{GROUP}"}, "spec": {**spec, "conversion": conversion}}
+        answer = ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All", body)
+        return answer.code, answer.body.get("spec", {}).get("conversion")
+
+    assert await asking(lambda ask: script(ask, {})) == (422, None)
+    assert await asking(lambda ask: script(ask, None)) == (201, {"strategy": "None"})
+
+
 @pytest.mark.parametrize(
     ("spec", "code"),
     [

@@ -69,7 +69,7 @@ def _spec(spec: JSONObject) -> list[FieldError]:
     versions = spec.get("versions") or []
     errors += _versions(versions)
     errors += _names(spec.get("names") or {})
-    errors += _conversion(spec.get("conversion") or {})
+    errors += _conversion(spec.get("conversion", {"strategy": "None"}))
     return errors
 
 
@@ -198,7 +198,9 @@ def _names(names: JSONObject) -> list[FieldError]:
 
 
 def _conversion(conversion: JSONObject) -> list[FieldError]:
-    strategy = conversion.get("strategy") or "None"
+    strategy = conversion.get("strategy")
+    if not strategy:
+        return [required("spec.conversion.strategy")]
     if strategy not in ("None", "Webhook"):
         return [not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))]
     webhook = conversion.get("webhook") or {}

@@ -71,7 +71,7 @@ def _default_crd(obj: JSONObject) -> None:
     if kind:
         names.setdefault("singular", kind.lower())
         names.setdefault("listKind", kind + "List")
-    spec.setdefault("conversion", {}).setdefault("strategy", "None")
+    spec.setdefault("conversion", {"strategy": "None"})
     webhook = (spec["conversion"].get("webhook") or {}).get("clientConfig") or {}
     if "service" in webhook:
         webhook["service"].setdefault("port", 443)
