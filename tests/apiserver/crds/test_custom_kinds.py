@@ -323,3 +323,39 @@ def test_schemas_that_differ_between_versions_are_named_by_version() -> None:
     bad = version("v2", {"a": {}}, storage=False)
     (error,) = validate_crd(definition(good, bad), None)
     assert error.field == "spec.versions[1].schema.openAPIV3Schema.properties[a].type"
+
+
+MAPPING = {"type": "object", "additionalProperties": True, "properties": {"a": {"type": "integer"}}}
+
+
+def of_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    return definition({**version("v1", {}), "schema": {"openAPIV3Schema": schema}})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"x-kubernetes-preserve-unknown-fields": True}, id="anything-without-a-type"),
+        pytest.param({"type": "object", "properties": {"spec": MAPPING}}, id="known-fields-beside-any-others"),
+        pytest.param({"type": "object", "properties": {"spec": {"additionalProperties": False, "type": "object"}}}),
+    ],
+)
+def test_loose_schemas_are_accepted(schema: dict[str, Any]) -> None:
+    crd = of_schema(schema)
+    assert validate_crd(crd, None) == []
+    [type_] = resource_types_of(crd)
+    assert decode(type_, thing({"a": 1} if "properties" in schema else {"any": {"thing": 1}})) in ([], ["spec.a"])
+
+
+def test_fields_that_stand_beside_any_others_have_their_schema() -> None:
+    [type_] = resource_types_of(of_schema({"type": "object", "properties": {"spec": MAPPING}}))
+    obj = thing({"a": "text", "b": "text"})
+    assert decode(type_, obj) == []
+    assert [error.field for error in type_.strategy.validate(obj, None)] == ["spec.a"]
+
+
+@pytest.mark.parametrize("others", [False, {"type": "string"}])
+def test_fields_may_stand_beside_any_others_only(others: Any) -> None:
+    spec = {**MAPPING, "additionalProperties": others}
+    [error] = validate_crd(of_schema({"type": "object", "properties": {"spec": spec}}), None)
+    assert error.field.endswith("[spec].additionalProperties")

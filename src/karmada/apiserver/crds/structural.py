@@ -73,11 +73,9 @@ def _form(schema: JSONObject, path: str, root: bool) -> list[FieldError]:
     if additional is not None:
         if root:
             errors.append(forbidden(f"{path}.additionalProperties", "must not be used at the root"))
-        elif schema.get("properties"):
+        if schema.get("properties") and additional is not True:
             text = "additionalProperties and properties are mutual exclusive"
             errors.append(forbidden(f"{path}.additionalProperties", text))
-        elif additional is False:
-            errors.append(forbidden(f"{path}.additionalProperties", "additionalProperties cannot be set to false"))
     if schema.get("$ref"):
         errors.append(forbidden(f"{path}.$ref", "$ref is not supported"))
     errors += [forbidden(f"{path}.{word}", f"{word} is not supported") for word in _UNSUPPORTED if schema.get(word)]
@@ -205,7 +203,7 @@ def _structure(schema: JSONObject, path: str, level: str) -> list[FieldError]:
     errors: list[FieldError] = []
     kind = schema.get("type")
     free = schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields")
-    if not kind and not schema.get("$ref") and (level == "root" or not free):
+    if not kind and not schema.get("$ref") and not free:
         errors.append(required(f"{path}.type", _NO_TYPE[level]))
     if kind == "array" and schema.get("items") is None:
         errors.append(required(f"{path}.items", "must be specified"))

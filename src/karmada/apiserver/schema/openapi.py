@@ -68,6 +68,8 @@ def from_openapi(source: JSONObject, reference: Reference) -> Schema:
     additional = source.get("additionalProperties")
     if isinstance(additional, dict):
         schema.additional = from_openapi(additional, reference)
+    elif additional is True and properties:
+        schema.preserve_unknown = True
     elif additional is True:
         schema.additional = Schema(preserve_unknown=True)
     items = source.get("items")
