@@ -7,6 +7,7 @@ import pytest
 
 from karmada.api import merge_patch
 from karmada.apiserver.crds import Names, crd_status, resource_types_of, validate_crd
+from karmada.apiserver.crds.formats import format_warnings
 from karmada.apiserver.crds.objects import decode, fill_defaults
 from karmada.apiserver.crds.types import version_order
 from karmada.apiserver.requests.decoding import is_known
@@ -359,3 +360,11 @@ def test_fields_may_stand_beside_any_others_only(others: Any) -> None:
     spec = {**MAPPING, "additionalProperties": others}
     [error] = validate_crd(of_schema({"type": "object", "properties": {"spec": spec}}), None)
     assert error.field.endswith("[spec].additionalProperties")
+
+
+def test_formats_that_mean_nothing_bring_a_warning_where_they_are_new() -> None:
+    fields = {"a": {"type": "string", "format": "zz"}, "b": {"type": "integer", "format": "date"}}
+    good = {"c": {"type": "string", "format": "date"}, "d": {"type": "integer", "format": "int64"}}
+    old, new = definition(version("v1", good)), definition(version("v1", {**fields, **good}))
+    assert format_warnings(new, old) == ['unrecognized format "date"', 'unrecognized format "zz"']
+    assert format_warnings(new, new) == []

@@ -3,6 +3,7 @@
 from karmada.api import name_rules
 from karmada.api.field_errors import invalid, required
 from karmada.apiserver.builtin.strategies.common import Errors, JSONObject, dns_subdomain, strategy, unsupported
+from karmada.apiserver.crds.formats import format_warnings
 from karmada.apiserver.crds.validation import validate_crd
 from karmada.apiserver.schema.metadata import in_characters, path_segment
 from karmada.apiserver.selectable import fields
@@ -130,6 +131,7 @@ CUSTOM_RESOURCE_DEFINITION = strategy(
     prepare_create=_create_crd,
     prepare_update=_update_crd,
     unconditional_update=False,
+    warnings=format_warnings,
 )
 CERTIFICATE_SIGNING_REQUEST = strategy(
     name=path_segment,
