@@ -42,7 +42,13 @@ def cells(resource: ResourceType, obj: dict[str, Any]) -> list[Any]:
         ("date", HOUR_AGO, "60m"),
         ("date", "soon", "<invalid>"),
         ("date", 3, None),
-        ("string", None, None),
+        ("string", None, "<no value>"),
+        ("boolean", None, None),
+        ("integer", 1e21, None),
+        ("integer", 2**63 - 1, 2**63 - 1),
+        ("integer", 2**63, None),
+        ("date", "", "<unknown>"),
+        ("date", "0001-01-01T00:00:00Z", "<unknown>"),
     ],
 )
 def test_custom_cells_follow_the_type_of_their_column(kind: str, value: Any, cell: Any) -> None:
@@ -56,8 +62,10 @@ def test_custom_kinds_without_columns_show_their_age() -> None:
     assert cells(custom(), {}) == ["x", "60m"]
 
 
-def test_a_column_with_a_broken_path_is_empty() -> None:
-    assert cells(custom(Column("Bad", "string", path=".spec[")), {}) == ["x", None]
+def test_columns_end_before_one_with_a_broken_path() -> None:
+    good, bad = Column("Good", "string", path=".spec"), Column("Bad", "string", path=".spec[")
+    assert [column.name for column in columns_of(custom(good, bad, good))] == ["Name", "Good"]
+    assert cells(custom(bad, good), {"spec": "a"}) == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Rows of custom resources: the name and the columns their definition declares, found by JSONPath."""
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 from karmada.api import jsonpath, timestamps
@@ -9,12 +10,14 @@ from karmada.apiserver.printing.model import JSONObject, Printer
 from karmada.apiserver.resources import Column
 
 NAME = Column("Name", "string", "name")
+_INTEGERS = range(-(2**63), 2**63)
+"""What an answer can carry."""
 AGE = Column("Age", "date", path=".metadata.creationTimestamp")
 
 
 def printer(declared: tuple[Column, ...]) -> Printer:
-    """The printer for declared columns; without any, the age is shown."""
-    shown = declared or (AGE,)
+    """The printer for declared columns, up to one whose path cannot be read; without any, the age is shown."""
+    shown = tuple(takewhile(_readable, declared)) if declared else (AGE,)
     readers = [_reader(column) for column in shown]
 
     def row(obj: JSONObject, now: float) -> list[Any]:
@@ -23,11 +26,16 @@ def printer(declared: tuple[Column, ...]) -> Printer:
     return Printer((NAME, *shown), row)
 
 
-def _reader(column: Column) -> Callable[[JSONObject, float], Any]:
+def _readable(column: Column) -> bool:
     try:
-        path = jsonpath.parse_path(column.path)
+        jsonpath.parse_path(column.path)
     except jsonpath.JSONPathError:
-        return lambda obj, now: None
+        return False
+    return True
+
+
+def _reader(column: Column) -> Callable[[JSONObject, float], Any]:
+    path = jsonpath.parse_path(column.path)
 
     def read(obj: JSONObject, now: float) -> Any:
         try:
@@ -42,8 +50,8 @@ def _reader(column: Column) -> Callable[[JSONObject, float], Any]:
 def _cell(kind: str, value: Any, now: float) -> Any:
     """A value as a cell of its column's type; null where it is of another one."""
     match kind, value:
-        case _, None:
-            return None
+        case "string", None:
+            return "<no value>"
         case "string", _:
             return jsonpath.print_value(value)
         case "boolean", bool():
@@ -51,9 +59,11 @@ def _cell(kind: str, value: Any, now: float) -> Any:
         case "integer" | "number", bool():
             return None
         case "integer", int() | float():
-            return int(value)
+            return int(value) if int(value) in _INTEGERS else None
         case "number", int() | float():
             return value
+        case "date", "" | "0001-01-01T00:00:00Z":
+            return cells.UNKNOWN
         case "date", str():
             try:
                 return cells.since(timestamps.to_time(timestamps.parse(value)), now)
