@@ -29,6 +29,19 @@ def test_edge_500_has_five_hundred_members():
     assert members[1].zones == ("north-2",)
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, Path.touch], ids=["a folder", "a file"])
+def test_what_lies_in_the_working_directory_does_not_replace_the_default_fleet(tmp_path, monkeypatch, make):
+    monkeypatch.chdir(tmp_path)
+    make(Path("three"))
+    assert [member.name for member in numbered(2).each()] == ["member1", "member2"]
+
+
+def test_a_folder_is_not_taken_for_a_shipped_fleet_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("three").mkdir()
+    assert len(load("three").each()) == 3
+
+
 @pytest.mark.skipif(not ENVIRONMENT.exists(), reason="needs ../shared/tools/environment")
 def test_the_reference_fleet_equals_the_recorded_environment():
     documents = list(yaml.safe_load_all((ENVIRONMENT / "10-nodes.yaml").read_text()))

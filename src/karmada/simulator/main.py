@@ -19,7 +19,7 @@ from karmada.api.counting import counted
 from karmada.machinery import logging as logs
 from karmada.machinery.os_errors import spelled
 from karmada.machinery.process import run
-from karmada.simulator.spec import FleetError, FleetSpec, load, numbered
+from karmada.simulator.spec import FleetError, FleetSpec, load, numbered, shipped
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,7 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(argv)
     logs.setup(form=flags.logging_format)
     try:
-        spec = numbered(flags.members) if flags.members is not None else load(flags.fleet or "three")
+        if flags.members is not None:
+            spec = numbered(flags.members)
+        else:
+            spec = load(flags.fleet) if flags.fleet else shipped("three")
         flags.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     except (FleetError, OSError) as error:
         sys.stderr.write(f"error: {spelled(error)}\n")

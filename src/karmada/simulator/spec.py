@@ -150,7 +150,8 @@ def network_annotations(member: MemberSpec) -> dict[str, str]:
 def load(source: str | Path) -> FleetSpec:
     """Read a fleet file, or one that comes with the distribution by its name (`three`)."""
     path = Path(source)
-    if not path.exists() and (SHIPPED / f"{source}.yaml").exists():
+    # A folder is no fleet, whatever its name: somebody may keep work in one called `three`.
+    if (not path.exists() or path.is_dir()) and (SHIPPED / f"{source}.yaml").exists():
         path = SHIPPED / f"{source}.yaml"
     try:
         text = path.read_text()
@@ -158,6 +159,11 @@ def load(source: str | Path) -> FleetSpec:
         shipped = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.yaml")))
         raise FleetError(f"{source}: {error.strerror}; give a file, or one of {shipped}") from None
     return parse(yaml.load(text), str(source))
+
+
+def shipped(name: str) -> FleetSpec:
+    """A fleet that comes with the distribution, whatever lies in the working directory."""
+    return load(SHIPPED / f"{name}.yaml")
 
 
 def parse(tree: Any, name: str = "fleet") -> FleetSpec:
@@ -197,7 +203,7 @@ def numbered(count: int) -> FleetSpec:
     """Members like those of the fleet `three`, as many as wanted."""
     if count < 1:
         raise FleetError("a fleet needs at least one member")
-    models = load("three").members
+    models = shipped("three").members
     members = tuple(
         msgspec.structs.replace(models[number % len(models)], name=f"member{number + 1}") for number in range(count)
     )
