@@ -261,6 +261,27 @@ def until_ctrl_c(arguments: Sequence[str], columns: int, seen: str, **environmen
     return text
 
 
+@pytest.mark.parametrize(
+    ("program", "command", "module"),
+    [("karmada", "up", "karmada.standalone.up"), ("karmadactl", "get", "karmada.cli.commands.get")],
+    ids=["karmada", "karmadactl"],
+)
+def test_ctrl_c_while_a_program_is_loading_is_no_traceback(program: str, command: str, module: str) -> None:
+    start = f"""
+import sys
+from karmada.cli.entry import {program} as program
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+sys.argv[1:] = [{command!r}]
+sys.exit(program())
+"""
+    outcome = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, timeout=60, check=False)
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (130, "", "")
+
+
 def test_paths_that_are_printed_are_absolute(tmp_path: Path) -> None:
     outcome = subprocess.run(
         [*PROGRAM, "kubeconfig", "--data", "here"], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -1,8 +1,26 @@
 """Console scripts. Each imports only the program it starts: start-up time is part of the interface."""
 
+from collections.abc import Callable
+from functools import wraps
+
+from karmada.cli.failures import INTERRUPTED
 from karmada.machinery.extras import require
 
 
+def _interruptible(program: Callable[[], int]) -> Callable[[], int]:
+    """A program that Ctrl-C ends without a traceback, even while its modules are still being loaded."""
+
+    @wraps(program)
+    def run() -> int:
+        try:
+            return program()
+        except KeyboardInterrupt:
+            return INTERRUPTED
+
+    return run
+
+
+@_interruptible
 def karmada() -> int:
     """`karmada up`, `karmada demo` and friends."""
     from karmada.standalone.main import main
@@ -10,6 +28,7 @@ def karmada() -> int:
     return main()
 
 
+@_interruptible
 def karmadactl() -> int:
     """The command line of operators."""
     from karmada.cli.main import main
@@ -17,6 +36,7 @@ def karmadactl() -> int:
     return main()
 
 
+@_interruptible
 def kubectl_karmada() -> int:
     """The same as a kubectl plugin."""
     from karmada.cli.main import main

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from karmada.cli.failures import CommandError, SeveralErrors, UsageError
+from karmada.cli.failures import INTERRUPTED, CommandError, SeveralErrors, UsageError
 from karmada.cli.session import Session
-
-INTERRUPTED = 130
 
 
 def report(error: BaseException, session: Session) -> int:

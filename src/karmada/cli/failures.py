@@ -1,5 +1,8 @@
 """What ends a command before it is done. The words are for the person at the keyboard; see `errors` for the rest."""
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
+
 
 class CommandError(Exception):
     """The command cannot do what was asked: one line that names the cause, and the remedy where there is one."""
