@@ -22,6 +22,7 @@ import psutil
 import pytest
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.standalone.layout import Layout
 from karmada.standalone.progress import Reporter
 
 PROGRAM = [sys.executable, "-m", "karmada.standalone.main"]
@@ -259,6 +260,27 @@ def until_ctrl_c(arguments: Sequence[str], columns: int, seen: str, **environmen
     assert process.wait(30) == 0
     os.close(screen)
     return text
+
+
+@pytest.mark.parametrize("words", [["status"], ["dashboard-token"], ["gateway"]], ids=lambda words: words[0])
+def test_what_is_to_be_typed_names_the_directory_that_was_asked_about(tmp_path: Path, words: list[str]) -> None:
+    outcome = karmada(*words, "--data", str(tmp_path))
+    assert outcome.returncode == 1
+    assert re.search(rf"with `karmada up[^`]* --data {tmp_path}`$", f"{outcome.stdout}{outcome.stderr}".strip())
+
+
+def test_the_usual_directory_is_not_named(tmp_path: Path) -> None:
+    outcome = karmada("status", KARMADA_HOME=str(tmp_path))
+    assert outcome.stdout == f"nothing runs in {tmp_path}: start it with `karmada up`\n"
+
+
+def test_a_federation_that_runs_already_is_the_one_to_be_stopped(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "another one")
+    layout.prepare()
+    with layout.lock():
+        outcome = karmada("up", "--data", str(layout.root))
+    assert outcome.returncode == 1
+    assert f"stop it with `karmada down --data '{layout.root}'`, or choose another directory" in outcome.stderr
 
 
 @pytest.mark.parametrize(

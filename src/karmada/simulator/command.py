@@ -38,7 +38,8 @@ class ControlClient:
         try:
             control = json.loads((folder / "fleet.json").read_text())["control"]
         except (OSError, KeyError, ValueError):
-            raise ControlError(f"no fleet runs in {folder}: start one with `karmada up`, or name its folder") from None
+            remedy = "start one with `karmada up`, or name its folder with --data"
+            raise ControlError(f"no fleet runs in {folder}: {remedy}") from None
         self._address = urlsplit(control["url"])
         self._token = control["token"]
 

@@ -24,10 +24,11 @@ def kubeconfig(flags: argparse.Namespace) -> int:
 
 def gateway(flags: argparse.Namespace) -> int:
     """Print where the gateway serves."""
+    layout = Layout(flags.data)
     try:
-        print(Layout(flags.data).gateway.read_text(), end="")
+        print(layout.gateway.read_text(), end="")
     except OSError:
-        wanted = "start one with `karmada up --gateway-port 0`"
+        wanted = f"start one with `{layout.command('up --gateway-port 0')}`"
         print(f"error: no gateway runs in {flags.data}: {wanted}", file=sys.stderr)
         return 1
     return 0

@@ -23,14 +23,14 @@ def status(flags: argparse.Namespace) -> int:
     layout = Layout(flags.data)
     pid = layout.supervisor()
     if pid is None:
-        print(f"nothing runs in {layout.root}: start it with `karmada up`")
+        print(f"nothing runs in {layout.root}: start it with `{layout.command('up')}`")
         return 1
     try:
         read_only, clusters = asyncio.run(_state(layout))
     except (ApiError, OSError, ValueError) as error:
         print(f"running (process {pid}), state in {layout.root}")
         reason = f"the control plane does not answer, it is starting or restarting: {spelled(error)}"
-        print(f"error: {reason} (see `karmada logs control-plane`)", file=sys.stderr)
+        print(f"error: {reason} (see `{layout.command('logs control-plane')}`)", file=sys.stderr)
         return 1
     if flags.output == "json":
         members = [{"name": name, "state": STATES[ready], "version": version} for name, ready, version in clusters]
@@ -49,7 +49,7 @@ def dashboard_token(flags: argparse.Namespace) -> int:
     """Print a one-time code for the dashboard, or the link that holds it."""
     layout = Layout(flags.data)
     if layout.supervisor() is None:
-        print(f"error: nothing runs in {layout.root}: start it with `karmada up`", file=sys.stderr)
+        print(f"error: nothing runs in {layout.root}: start it with `{layout.command('up')}`", file=sys.stderr)
         return 1
     try:
         code, link = asyncio.run(dashboard_link(Federation(FederationOptions(layout), lambda step: None)))

@@ -15,6 +15,7 @@ DIR/gateway-metrics         where its /metrics are
 
 import fcntl
 import os
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +105,11 @@ class Layout:
         """What a process says."""
         return self.root / "logs" / f"{part}.log"
 
+    def command(self, words: str) -> str:
+        """A command about this federation, as somebody has to type it."""
+        place = "" if self.root == default_directory().absolute() else f" --data {shlex.quote(str(self.root))}"
+        return f"karmada {words}{place}"
+
     def prepare(self, *, restoring: bool = False) -> None:
         """Create what is missing; refuse what another version made, and what only a restore may finish."""
         if not restoring:
@@ -158,7 +164,7 @@ class Layout:
                 return file
         file.close()
         raise LayoutError(
-            f"a federation is running in {self.root} already: stop it with `karmada down`, "
+            f"a federation is running in {self.root} already: stop it with `{self.command('down')}`, "
             "or choose another directory with --data"
         )
 

@@ -126,7 +126,8 @@ async def _start_and(federation: Federation, reporter: Reporter, tour: Tour) -> 
 async def _stay(federation: Federation) -> None:
     layout = federation.options.layout
     if federation.read_only:
-        print(f"\n{READ_ONLY}{federation.read_only}\nAfter that, stop it with `karmada down` and start it again.")
+        end = layout.command("down")
+        print(f"\n{READ_ONLY}{federation.read_only}\nAfter that, stop it with `{end}` and start it again.")
     print(
         f"\nThe federation is ready.\n\n"
         f"  export KUBECONFIG={layout.kubeconfig}\n"
@@ -149,7 +150,7 @@ async def _print_dashboard(federation: Federation) -> None:
     """Print where the dashboard is: to a person with a link that signs in, never into a log."""
     if "--enable-dashboard=false" in federation.options.control_flags:
         return
-    another = "karmada dashboard-token --link"
+    another = federation.options.layout.command("dashboard-token --link")
     if not sys.stdout.isatty():
         print(f"  The dashboard: {another}\n")
         return
@@ -241,11 +242,12 @@ def restore(flags: argparse.Namespace) -> int:
     """Make a federation from a backup."""
     from karmada.standalone.archive import load
 
+    layout = Layout(flags.data)
     try:
-        load(Layout(flags.data), flags.file, new_ports=flags.new_ports, members=not flags.control_plane_only)
+        load(layout, flags.file, new_ports=flags.new_ports, members=not flags.control_plane_only)
     except LayoutError as error:
         return _fail(str(error))
-    print(f"restored to {flags.data}: start it with `karmada up --data {flags.data}`")
+    print(f"restored to {flags.data}: start it with `{layout.command('up')}`")
     return 0
 
 
@@ -258,7 +260,7 @@ def recover(flags: argparse.Namespace) -> int:
     try:
         losses = {path: accept(path) for path in layout.databases()}
     except StorageFailed as error:
-        return _fail(f"{error}; a running federation is stopped with `karmada down`")
+        return _fail(f"{error}; a running federation is stopped with `{layout.command('down')}`")
     for path, loss in losses.items():
         if loss is not None:
             print(f"{path}: the writes of revisions {loss[0]} to {loss[1]} are given up")

@@ -80,7 +80,8 @@ def _address(layout: Layout) -> str:
     try:
         return load([layout.kubeconfig]).target(CONTEXT).server.partition("://")[2].rstrip("/")
     except KubeconfigError as error:
-        raise LayoutError(f"the federation's address is not known: {error}; start it with `karmada up`") from error
+        remedy = f"start it with `{layout.command('up')}`"
+        raise LayoutError(f"the federation's address is not known: {error}; {remedy}") from error
 
 
 def _gateway(layout: Layout) -> str:
