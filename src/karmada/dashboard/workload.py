@@ -1,5 +1,6 @@
 """One workload: its way through the federation, with the reason of every step."""
 
+import asyncio
 import difflib
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import orjson
 
 from karmada.api import yaml
+from karmada.apiserver.requests import offload
 from karmada.dashboard.graph import graph, verdicts
 from karmada.dashboard.names import checked_kind
 from karmada.dashboard.redaction import redacted
@@ -25,6 +27,8 @@ from karmada.overrides.errors import OverrideError
 from karmada.policies.matching import Match, closest, subject_of
 
 TIMELINE = 200
+LARGEST = 64 * 1024
+"""Bytes of an object of which a diff is made: a larger one takes seconds to be written as YAML."""
 
 
 async def workload(visit: Visit) -> JSONObject:
@@ -39,7 +43,8 @@ async def workload(visit: Visit) -> JSONObject:
     binding = facts.binding
     decision, recorded = decision_about(facts, binding) if binding is not None else (None, False)
     judged = verdicts(facts, binding, decision.decisive if decision is not None else None) if binding else []
-    changed = _overrides(facts)
+    async with context.long:
+        changed = await _overrides(facts)
     return {
         "ref": ref(api_version, kind, facts.namespace, name),
         "template": redacted(_without_managers(facts.template)),
@@ -70,42 +75,53 @@ def _why(links: list[Link]) -> JSONObject:
     }
 
 
-def _overrides(facts: Facts) -> list[JSONObject]:
+async def _overrides(facts: Facts) -> list[JSONObject]:
     """What override policies change, policy by policy, as a diff of what is shown of the copies."""
     template, binding = facts.template, facts.binding
     found: list[JSONObject] = []
     if template is None or binding is None:
         return found
     chosen = {target.name for target in binding.spec.clusters}
+    about = f"{facts.kind.kind} {facts.name}"
+    diffs: dict[tuple[bytes, bytes], str] = {}
     for cluster in facts.clusters:
         name = cluster.metadata.name
         if name not in chosen:
             continue
-        before = _shown(template)
         policies: list[tuple[Any, list[Any], list[Any]]] = [
             (one, [one], []) for one in _ranked(facts.cluster_overrides, template)
         ]
         policies += [(one, [], [one]) for one in _ranked(facts.overrides, template)]
-        copy = orjson.loads(orjson.dumps(template))
+        before = orjson.dumps(template)
         for policy, wide, own in policies:
+            await asyncio.sleep(0)
             try:
-                done = apply_overrides(copy, cluster, wide, own)
+                done = apply_overrides(orjson.loads(before), cluster, wide, own)
             except OverrideError:
                 continue
-            copy = done.resource
             if not done.by_cluster_policies and not done.by_policies:
                 continue
-            after = _shown(copy)
-            about = policy.metadata
+            after = orjson.dumps(done.resource)
+            if (before, after) not in diffs:
+                # Most clusters have the same: a diff is made once.
+                diffs[before, after] = await _difference(before, after)
+            where = policy.metadata
             found.append(
                 {
                     "cluster": name,
-                    "policy": ref(POLICY_VERSION, policy.kind, about.namespace, about.name),
-                    "diff": _diff(before, after, f"{facts.kind.kind} {facts.name}", name),
+                    "policy": ref(POLICY_VERSION, policy.kind, where.namespace, where.name),
+                    "diff": f"--- {about}\n+++ in {name}\n{diffs[before, after]}" if diffs[before, after] else "",
                 }
             )
             before = after
     return found
+
+
+async def _difference(before: bytes, after: bytes) -> str:
+    """A diff without its head; empty where nothing that is shown differs."""
+    if max(len(before), len(after)) > LARGEST:
+        return f"the object has more than {LARGEST} bytes: it is not compared line by line\n"
+    return await offload.run(offload.EXPENSIVE * len(before), _diff, before, after)
 
 
 def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:
@@ -116,13 +132,13 @@ def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:
     )
 
 
-def _shown(tree: JSONObject) -> list[str]:
-    shown = {key: value for key, value in _without_managers(tree).items() if key != "status"}
+def _shown(text: bytes) -> list[str]:
+    shown = {key: value for key, value in _without_managers(orjson.loads(text)).items() if key != "status"}
     return yaml.dump(redacted(shown)).splitlines(keepends=True)
 
 
-def _diff(before: list[str], after: list[str], template: str, cluster: str) -> str:
-    return "".join(difflib.unified_diff(before, after, template, f"in {cluster}"))
+def _diff(before: bytes, after: bytes) -> str:
+    return "".join(list(difflib.unified_diff(_shown(before), _shown(after)))[2:])
 
 
 def _without_managers(tree: JSONObject) -> JSONObject:
