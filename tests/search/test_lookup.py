@@ -1,10 +1,13 @@
 """Queries as lookups: words and terms are found in the index, nothing is scanned, and what is cut is said to be."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.transport import GroupVersionResource
@@ -165,6 +168,27 @@ def test_a_pattern_that_no_token_matches_is_compared_with_so_many_rows_and_the_a
     lookup = Lookup(parse("name:*-0010*"), NOW)
     lookup.ways = [way._replace(visits=1000) for way in lookup.ways]
     assert page_of(database, lookup, 10) == Page([], True)
+
+
+def matching(field: str, pattern: str, value: str) -> bool:
+    lookup = Lookup(parse(f"{field}:{pattern}"), NOW)
+    return lookup.matches(lookup.ways[-1], (1, value))
+
+
+@pytest.mark.parametrize("field", ["name", "label"])
+def test_a_value_that_nearly_matches_many_stars_is_compared_in_one_pass(field: str) -> None:
+    value = "\n".join(["", *["a" * 250 + "b"] * 10, ""]) if field == "label" else "a" * 250 + "b"
+    assert matching(field, "a*" * 20 + "b", value)
+    # With every star tried at every place, this would not end in a lifetime.
+    assert not matching(field, "a*" * 20 + "c*b", value)
+
+
+@given(st.text("ab*", min_size=1, max_size=8), st.text("aAb", max_size=10), st.text("ab", max_size=10))
+def test_a_star_stands_for_anything_in_one_value(pattern: str, value: str, other: str) -> None:
+    expected = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.IGNORECASE)
+    assert matching("name", pattern, value) == (expected.fullmatch(value) is not None)
+    either = expected.fullmatch(value) is not None or expected.fullmatch(other) is not None
+    assert matching("label", pattern, f"\n{other}\n{value}\n") == either
 
 
 def test_text_of_an_object_is_no_term_of_it(tmp_path: Path) -> None:

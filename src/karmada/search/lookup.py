@@ -136,7 +136,12 @@ def _base(character: str) -> str:
 
 def _pattern(field: str, pattern: str) -> re.Pattern[str]:
     """Finds a value that matches a pattern, in which only `*` is special."""
-    inner = "[^\n]*".join(map(re.escape, pattern.split("*")))
+    first, *more = map(re.escape, pattern.split("*"))
+    inner = first
+    if more:
+        # The next place of every part between two stars is as good as any later one: nothing is tried again.
+        between = "".join(f"(?>[^\n]*?{part})" for part in more[:-1])
+        inner = f"{first}{between}[^\n]*{more[-1]}"
     return re.compile(f"\n{inner}\n" if field in _LINES else f"\\A{inner}\\Z", re.IGNORECASE)
 
 
