@@ -265,3 +265,44 @@ async def test_a_head_that_comes_drop_by_drop_is_cut_off(serve: Serve):
         if client.reader.at_eof() or client.writer.is_closing():
             break
     assert b"408" in await client.rest()
+
+
+MIB = 1024 * 1024
+
+
+async def test_large_bodies_of_all_connections_together_are_bounded(recorder: Recorder):
+    server = HttpServer(recorder, max_bodies=MIB, timeouts=Timeouts(body=2.0))
+    port = await server.listen("127.0.0.1", 0)
+
+    async def sending(length: int, sent: int, path: bytes = b"/x") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % (path, length) + b"x" * sent)
+        await writer.drain()
+        return reader, writer
+
+    async def status(reader: asyncio.StreamReader) -> bytes:
+        async with asyncio.timeout(10):
+            return (await reader.readline()).split()[1]
+
+    opened = []
+    try:
+        first = await sending(800_000, 799_999)
+        opened.append(first)
+        await asyncio.sleep(0.2)
+        assert server.room.left == MIB - 799_999
+        opened.append(await sending(800_000, 800_000))
+        assert await status(opened[-1][0]) == b"503", "there is no room for another large one"
+        opened.append(await sending(60_000, 60_000))
+        assert await status(opened[-1][0]) == b"200", "there is always room for a small one"
+        assert await status(first[0]) == b"408"
+        opened.append(await sending(800_000, 800_000))
+        assert await status(opened[-1][0]) == b"200", "what was held for a slow client is free again"
+        opened.append(await sending(800_000, 800_000, b"/stream"))
+        assert await status(opened[-1][0]) == b"200"
+        assert server.room.left == MIB, "an answer that goes on for long holds no body"
+    finally:
+        recorder.gate.set()
+        for _, writer in opened:
+            writer.close()
+        await server.stop(grace=1.0)
+    assert server.room.left == MIB

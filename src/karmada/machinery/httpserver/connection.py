@@ -119,7 +119,7 @@ class HttpConnection(asyncio.Protocol):
     def open(self, wire: Wire, peer: tuple[str, int], certificate: bytes | None) -> None:
         """Begin to serve, once the transport (and TLS) is ready."""
         self.wire = wire
-        self.parser = RequestParser(self._server.limits, peer, certificate, self._server.admit)
+        self.parser = RequestParser(self._server.limits, peer, certificate, self._server.admit, self._server.room)
         loop = self._server.loop
         self.deadline = loop.time() + self._server.timeouts.head
         self._task = loop.create_task(self._serve())
@@ -280,10 +280,14 @@ class HttpConnection(asyncio.Protocol):
         """Answer one request; returns whether the connection goes on."""
         if isinstance(parsed, Refusal):
             self._write_whole(parsed.answer or _refused(parsed), b"", keep_alive=False)
+            self.parser.close()
             await self._linger()
             return False
         request, chunked = parsed.request, parsed.chunked
         answer = await self._handle(request)
+        # What is sent after this, perhaps for hours, does not need it any more.
+        self.parser.release(len(request.body))
+        request.body = b""
         if request.client != self.client and not self._server.identified(self, request.client):
             self._last = True
         keep_alive = parsed.keep_alive and not self._last

@@ -5,6 +5,7 @@ after which nothing more is parsed and the connection must close once everything
 Requests that ask for an upgrade end the parsing too: later bytes are kept in `rest` for the new protocol.
 
 - Memory is bounded by the limits plus one portion, also for what is parsed and dropped.
+- All connections of a server share the `Room` for bodies, from the first byte to the answer.
 - A request with a body is shown to `admit` when its headers are complete: nobody makes the server gather a body for a
   request that it refuses.
 - Trailers of a chunked body are parsed, bounded and dropped: they are never headers.
@@ -14,6 +15,7 @@ Requests that ask for an upgrade end the parsing too: later bytes are kept in `r
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -23,6 +25,8 @@ import msgspec
 from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
 
 MIB = 1024 * 1024
+SMALL = 64 * 1024
+"""Bytes of a body for which there is always room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,15 @@ class Limits:
     """Names of headers."""
     lines: int = 1000
     """Headers with repeated ones."""
+
+
+class Room:
+    """How many bytes of bodies all connections of a server may hold together."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, size: float = inf) -> None:
+        self.left = size
 
 
 class Refusal(NamedTuple):
@@ -93,11 +106,13 @@ class RequestParser:
         "_quiet",
         "_refusal",
         "_request",
+        "_room",
         "_size",
         "_switching",
         "_url",
         "certificate",
         "continue_wanted",
+        "held",
         "peer",
         "rest",
     )
@@ -108,9 +123,13 @@ class RequestParser:
         peer: tuple[str, int],
         certificate: bytes | None = None,
         admit: Admit | None = None,
+        room: Room | None = None,
     ) -> None:
         self._limits = limits
         self._admit = admit
+        self._room = room or Room()
+        self.held = 0
+        """Bytes of bodies, of the request that arrives and of those that were not answered yet."""
         self._parser = httptools.HttpRequestParser(self)
         self._headers: dict[str, str] = {}
         self._url = b""
@@ -176,11 +195,18 @@ class RequestParser:
                 self.close()
         return out
 
+    def release(self, size: int) -> None:
+        """A request with so large a body is answered."""
+        freed = min(size, self.held)
+        self.held -= freed
+        self._room.left += freed
+
     def close(self) -> None:
         """Parse no more, and release the C parser: it and this object hold each other, with all that was read."""
         if self._closed:
             return
         self._closed = self._done = True
+        self.release(self.held)
         self._in_head = self._in_body = self.continue_wanted = False
         del self._parser
         self._request = None
@@ -251,6 +277,10 @@ class RequestParser:
         self._size += len(body)
         if self._size > self._limit:
             raise self._stop(_too_large(self._limit))
+        self.held += len(body)
+        self._room.left -= len(body)
+        if self._room.left < 0 and self._size > SMALL:
+            raise self._stop(_NO_ROOM)
         if not self._body:
             self._body = body
         elif isinstance(self._body, bytearray):
@@ -287,6 +317,7 @@ class RequestParser:
         return _Stop()
 
 
+_NO_ROOM = Refusal(503, "Too many large requests at once: try again later")
 _TOO_MUCH_HEAD = Refusal(431, "Request Header Fields Too Large")
 
 

@@ -20,7 +20,7 @@ from karmada.machinery.httpserver.connection import HttpConnection, Timeouts
 from karmada.machinery.httpserver.encoding import DateHeader
 from karmada.machinery.httpserver.model import Handler, HttpRequest
 from karmada.machinery.httpserver.pacing import Pacer
-from karmada.machinery.httpserver.parsing import Admit, Limits
+from karmada.machinery.httpserver.parsing import Admit, Limits, Room
 from karmada.machinery.listening import stop_accepting
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 MAX_CONNECTIONS = 10_000
 MAX_STRANGERS = 1_000
 """Connections without an authenticated user."""
+MAX_BODIES = 512 * 1024 * 1024
+"""Bytes of the bodies of all requests that arrive or wait for their answer; beyond that, only small ones are taken."""
 _TRIES = 16
 """How many busy connections are passed over in search of one that can make room."""
 BACKLOG = 1024
@@ -64,6 +66,7 @@ class HttpServer:
         failed: Callable[[HttpRequest, Exception], None] = log_failure,
         max_connections: int = MAX_CONNECTIONS,
         max_strangers: int = MAX_STRANGERS,
+        max_bodies: int = MAX_BODIES,
     ) -> None:
         self.tls = tls
         self._renew = renew
@@ -78,6 +81,7 @@ class HttpServer:
         self.admit = admit
         self._max_connections = max_connections
         self._max_strangers = max_strangers
+        self.room = Room(max_bodies)
         self._connections: set[HttpConnection | TlsConnection] = set()
         self._strangers: dict[HttpConnection | TlsConnection, None] = {}
         """Those without an authenticated user, the oldest first."""
