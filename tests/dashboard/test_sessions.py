@@ -4,11 +4,19 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any, cast
+
+import pytest
 
 from karmada.apiserver.auth.model import UserInfo
+from karmada.dashboard.answers import Refusal
 from karmada.dashboard.credential import Credential
+from karmada.dashboard.credential_cache import MOST_OF_ONE as MINE
+from karmada.dashboard.credential_cache import CredentialCache
 from karmada.dashboard.session_files import SessionFiles, kept
 from karmada.dashboard.sessions import CODES_OF_ONE, GUESSES, MOST, MOST_OF_ONE, Guesses, Sessions
+from karmada.dashboard.upstream import Upstream
+from karmada.dashboard.view import View
 
 ANN, BOB = Credential(UserInfo("ann"), "t1"), Credential(UserInfo("bob"), "t2")
 
@@ -227,3 +235,47 @@ def test_no_cookie_chooses_a_file(tmp_path: Path) -> None:
         assert elsewhere.read_bytes() == planted
         assert {path.name for path in tmp_path.iterdir()} == {"sessions", "outside"}
     assert all(len(path.name) == 64 for path in folder.iterdir())
+
+
+def account(number: int, namespace: str = "team") -> Credential:
+    return Credential(UserInfo(f"system:serviceaccount:{namespace}:a{number}"), f"{namespace}-{number}")
+
+
+def test_the_accounts_of_a_namespace_end_sessions_of_each_other_and_of_nobody_else() -> None:
+    sessions = Sessions(Hands())
+    anns = sessions.open(ANN)
+    others = sessions.open(account(0, "other"))
+    opened = [sessions.open(account(number)) for number in range(MOST + 10)]
+    assert len(sessions) == MOST_OF_ONE + 2
+    assert sessions.find(anns) is not None
+    assert sessions.find(others) is not None
+    assert sessions.find(opened[-1]) is not None
+
+
+class Nowhere:
+    """An upstream that is never asked."""
+
+    def transport(self, credential: Credential, cluster: str = "", warn: Any = None) -> Any:
+        return self
+
+    async def close(self) -> None:
+        return
+
+
+class Watched(list[int]):
+    """A view with a reader."""
+
+    async def stop(self) -> None:
+        return
+
+
+async def test_the_accounts_of_a_namespace_take_the_places_of_each_other_and_of_nobody_else() -> None:
+    cache = CredentialCache(cast(Upstream, Nowhere()), Hands())
+    for number in range(MINE):
+        cache.of(account(number))._views["team"] = cast(View, Watched([1]))
+    with pytest.raises(Refusal, match="is signed in 20 times"):
+        cache.of(account(MINE))
+    assert cache.of(ANN).credential == ANN
+    cache.of(account(3))._views.clear()
+    assert cache.of(account(MINE)).credential == account(MINE)
+    await cache.close()

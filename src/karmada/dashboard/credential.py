@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from karmada.apiserver.auth.model import UserInfo
 
+ACCOUNT = "system:serviceaccount:"
+
 
 class Credential(NamedTuple):
     """A user as the API server knows them; without a token, by a client certificate that this process has verified."""
@@ -17,6 +19,12 @@ class Credential(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Credential({self.user.name!r})"
+
+    @property
+    def owner(self) -> str:
+        """Who answers for it: all accounts of a namespace count as one, as whoever may make one may make any number."""
+        name = self.user.name
+        return name.rpartition(":")[0] if name.startswith(ACCOUNT) else name
 
     @property
     def key(self) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ PATIENCE = 8.0
 IDLE = 120.0
 """Seconds after its last use for which a context is kept."""
 MOST_CREDENTIALS = 200
+MOST_OF_ONE = 20
+"""Credentials of one owner: nobody takes the place of all others."""
 VIEWS = 20
 """Namespaces that one credential follows at a time."""
 STREAMS = 24
@@ -121,11 +123,11 @@ class CredentialCache:
                 self._drop(key)
         found = self._contexts.get(credential.key)
         if found is None:
-            if len(self._contexts) >= MOST_CREDENTIALS:
-                idle = next((key for key, context in self._contexts.items() if not context.streams), None)
-                if idle is None:
-                    raise Refusal(429, "TooManyRequests", "too many users are signed in: try again later")
-                self._drop(idle)
+            mine = [key for key, context in self._contexts.items() if context.credential.owner == credential.owner]
+            if len(mine) >= MOST_OF_ONE:
+                self._make_room(mine, f"{credential.owner} is signed in {len(mine)} times: sign out somewhere")
+            elif len(self._contexts) >= MOST_CREDENTIALS:
+                self._make_room(list(self._contexts), "too many users are signed in: try again later")
 
             async def check() -> None:
                 await self._upstream.current(credential)
@@ -141,6 +143,13 @@ class CredentialCache:
         """Forget everything about a credential."""
         if credential.key in self._contexts:
             self._drop(credential.key)
+
+    def _make_room(self, keys: list[tuple[str, ...]], full: str) -> None:
+        """Drop the one of these that was used least recently and has no stream; refuse if all have."""
+        idle = next((key for key in keys if not self._contexts[key].streams), None)
+        if idle is None:
+            raise Refusal(429, "TooManyRequests", full)
+        self._drop(idle)
 
     def _drop(self, key: tuple[str, ...]) -> None:
         task = asyncio.get_running_loop().create_task(self._contexts.pop(key).close())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, written
 from karmada.dashboard.answers import Refusal, bad_request
+from karmada.dashboard.credential import ACCOUNT
 from karmada.dashboard.routes import Visit
 from karmada.dashboard.rows import JSONObject
 from karmada.machinery.client import Client
@@ -21,7 +22,6 @@ from karmada.membership.refusal import Refused
 from karmada.membership.registration import check_name
 
 SECONDS = 3600
-ACCOUNT = "system:serviceaccount:"
 ADMINISTRATORS = "system:masters"
 _ADDRESS = re.compile(r"https://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._/-]*)?")
 """Addresses that mean themselves in a shell: whoever may write `cluster-info` must not write commands for others."""

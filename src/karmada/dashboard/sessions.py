@@ -24,7 +24,7 @@ NOTED = 60.0
 """Seconds after which a use is noted on the disk again."""
 MOST = 1000
 MOST_OF_ONE = 20
-"""Sessions of one user; one more ends the one that was used least recently."""
+"""Sessions of one owner; one more ends the one that was used least recently."""
 CODE = "once-"
 """How a one-time code begins, which distinguishes it from a token."""
 CODE_LENGTH = 22
@@ -74,7 +74,7 @@ class Sessions:
     def open(self, credential: Credential) -> str:
         """Begin a session; what its cookie holds."""
         self._sweep()
-        mine = [name for name, one in self._sessions.items() if one.credential.user.name == credential.user.name]
+        mine = [name for name, one in self._sessions.items() if one.credential.owner == credential.owner]
         for name in mine[: max(0, len(mine) - MOST_OF_ONE + 1)]:
             self._forget(name)
         if len(self._sessions) >= MOST:
@@ -112,7 +112,7 @@ class Sessions:
         now = self._clock.monotonic()
         for name in [name for name, code in self._codes.items() if code.until <= now]:
             del self._codes[name]
-        mine = [name for name, code in self._codes.items() if code.credential.user.name == credential.user.name]
+        mine = [name for name, code in self._codes.items() if code.credential.owner == credential.owner]
         for name in mine[: max(0, len(mine) - CODES_OF_ONE + 1)]:
             del self._codes[name]
         if len(self._codes) >= CODES:
