@@ -77,6 +77,16 @@ async def test_anonymous_users_are_nobody_whatever_they_may_do(dashboards: Dashb
     assert (await dashboards.browser().get(f"{API}/clusters")).status == 401
 
 
+async def test_nonsense_is_refused_and_not_logged_as_a_defect(dashboards: Dashboards, caplog: Any) -> None:
+    nobody, browser = dashboards.browser(), await dashboards.admin()
+    crowd = "&".join(f"a{number}=" for number in range(51))
+    assert (await nobody.get(f"{ROOT}/login?{crowd}")).status == 400
+    assert (await nobody.ask("POST", f"{ROOT}/login", {"token": "x"}, {"Origin": "https://["})).status == 403
+    log = f"{API}/pods/member1/default/nginx/log"
+    assert (await browser.get(f"{log}?tail={'9' * 5000}")).status == 400
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 async def test_every_answer_has_the_headers_that_protect_a_browser(dashboards: Dashboards) -> None:
     browser = await dashboards.admin()
     paths = (f"{ROOT}/login", f"{API}/session", f"{API}/nothing", f"{ROOT}/", f"{ROOT}/static/none.js")

@@ -36,7 +36,10 @@ def same_origin(headers: Mapping[str, str], *, demanded: bool = False) -> bool:
         return False
     if origin is None:
         return not demanded
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     return parts.scheme in ("https", "http") and parts.netloc.lower() == headers.get("host", "").lower()
 
 

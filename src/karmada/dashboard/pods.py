@@ -4,7 +4,7 @@ What goes to a member holds nothing of the browser's: no cookie, no credential, 
 What comes back is text or frames, whatever the member says that it is: a member must not serve pages of this origin.
 """
 
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from karmada.dashboard.answers import PRIVATE, Refusal, bad_request
 from karmada.dashboard.in_process import HERE
@@ -25,8 +25,8 @@ async def log(visit: Visit) -> HttpAnswer:
     """The log of a container; with `follow` as it grows."""
     params = visit.params
     tail = params.get("tail") or "1000"
-    if not tail.isdecimal() or int(tail) > TAIL:
-        raise bad_request(f"tail: {tail!r} is not a number up to {TAIL}")
+    if not tail.isdecimal() or len(tail) > 9 or int(tail) > TAIL:
+        raise bad_request(f"tail: {tail[:20]!r} is not a number up to {TAIL}")
     query = {"tailLines": tail, **({"follow": "true"} if params.get("follow") == "true" else {})}
     query |= {name: "true" for name in ("previous", "timestamps") if params.get(name) == "true"}
     answer = await _forwarded(visit, "log", [*_container(params), *query.items()], {"accept": "*/*"})
@@ -50,8 +50,7 @@ async def exec_(visit: Visit) -> HttpAnswer:
         raise bad_request(f"a terminal is a WebSocket that speaks {' or '.join(PROTOCOLS)}")
     passed = {name: headers[name] for name in _SOCKET if name in headers}
     passed["sec-websocket-protocol"] = ", ".join(chosen)
-    given = parse_qsl(visit.request.query, keep_blank_values=True, max_num_fields=50)
-    command = [value for name, value in given if name == "command"] or list(SHELL)
+    command = [value for name, value in visit.parameters if name == "command"] or list(SHELL)
     query = [("stdin", "true"), ("stdout", "true"), ("tty", "true"), *(("command", word) for word in command)]
     answer = await _forwarded(visit, "exec", [*query, *_container(visit.params)], passed)
     if isinstance(answer, Upgrade):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = "/dashboard"
 API = f"{ROOT}/api"
+PARAMETERS = 50
 
 
 class Demand(Enum):
@@ -54,7 +55,15 @@ class Visit:
     @cached_property
     def params(self) -> dict[str, str]:
         """The query."""
-        return dict(parse_qsl(self.request.query, keep_blank_values=True, max_num_fields=50))
+        return dict(self.parameters)
+
+    @cached_property
+    def parameters(self) -> list[tuple[str, str]]:
+        """The query with what is in it more than once."""
+        try:
+            return parse_qsl(self.request.query, keep_blank_values=True, max_num_fields=PARAMETERS)
+        except ValueError:
+            raise bad_request(f"the query has more than {PARAMETERS} parameters") from None
 
     @cached_property
     def context(self) -> CredentialContext:
