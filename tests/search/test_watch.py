@@ -1,10 +1,12 @@
 """Watches over all members: merged, resumed, and alive when clusters join and leave."""
 
 import asyncio
+import base64
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import orjson
 import pytest
 from tests.search.world import CLUSTER, PODS, Searched, pod, registry
 
@@ -79,6 +81,19 @@ async def test_a_watch_goes_on_after_its_last_event(ready: Searched) -> None:
     await one.create(pod("c"))
     async with watching(client, version) as watched:
         assert sorted(await watched.take(2)) == [("ADDED", "member1", "c"), ("ADDED", "member2", "b")]
+    await client.close()
+
+
+async def test_clusters_that_a_client_invents_are_not_in_the_version_of_every_object(ready: Searched) -> None:
+    client = ready.client()
+    invented = dict.fromkeys(map(str, range(1000)), 0)
+    version = base64.urlsafe_b64encode(orjson.dumps(invented)).rstrip(b"=").decode()
+    async with watching(client, version) as watched:
+        await ready.members["member1"].client.resource(PODS).create(pod("a"))
+        seen = set()
+        while not any("a" in event for event in seen):
+            seen |= set(await watched.take(1))
+        assert set(ResourceVersions.parse(watched.version).versions or {}) <= {"member1", "member2"}
     await client.close()
 
 

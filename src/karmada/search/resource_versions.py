@@ -6,7 +6,7 @@ versions are equal texts. What cannot be read counts as no version. `0` stands f
 
 import base64
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -48,6 +48,11 @@ class ResourceVersions:
     def drop(self, cluster: str) -> None:
         """The cluster has no version any more."""
         (self.versions or {}).pop(cluster, None)
+
+    def keep(self, clusters: Container[str]) -> None:
+        """Forget all other clusters: whoever invents some must not get them back with every object."""
+        if self.versions:
+            self.versions = {cluster: version for cluster, version in self.versions.items() if cluster in clusters}
 
     def __str__(self) -> str:
         if self.is_zero:

@@ -59,6 +59,7 @@ async def watch(
     for cluster, version in (begin.versions or {}).items():
         if version and cluster not in known:
             raise gone(f"too old resource version: cluster {cluster} is no longer part of the answer")
+    begin.keep(known)
     call.warnings += sources.warnings()
     merged = _Merged(finder, caches, call, ask, options, selection, begin, rewrite)
     try:
