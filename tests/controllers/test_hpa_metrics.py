@@ -4,6 +4,7 @@ import orjson
 import pytest
 from tests.controllers.autoscaling import CPU, CUSTOM, PERIOD, USAGES, scaling
 
+from karmada.controllers.hpa_metrics import AT_ONCE
 from karmada.machinery.errors import NotFound, Unavailable
 
 AVERAGE = {"type": "AverageValue", "averageValue": "10"}
@@ -270,5 +271,26 @@ def test_an_external_metric_with_a_name_that_fits_in_no_address_is_refused():
         await running(world, {"type": "External", "external": {"metric": {"name": "a/b"}, "target": AVERAGE}})
         text = "external metric a/b: names have letters, digits and . _ : - only"
         assert (await world.condition("ScalingActive"))[2].endswith(text)
+
+    scaling(scenario)
+
+
+def test_the_metrics_of_a_namespace_are_read_a_few_at_a_time():
+    async def scenario(world):
+        asking = most = 0
+
+        async def answer():
+            nonlocal asking, most
+            asking += 1
+            most = max(most, asking)
+            await world.sleep(0.1)
+            asking -= 1
+
+        metrics = []
+        for number in range(40):
+            world.members["m1"].transport.answers[f"{CUSTOM}/pods/*/rate-{number}"] = answer
+            metrics.append({"type": "Pods", "pods": {"metric": {"name": f"rate-{number}"}, "target": AVERAGE}})
+        await running(world, *metrics)
+        assert 1 < most <= AT_ONCE
 
     scaling(scenario)

@@ -241,3 +241,19 @@ def test_more_rules_than_anybody_needs_are_refused_before_each_is_looked_at() ->
     validate("cronfederatedhpas", autoscaler(100))
     with pytest.raises(Denied, match=r"spec\.rules: Too many: 101: must have at most 100 items"):
         validate("cronfederatedhpas", autoscaler(101))
+
+
+def test_more_metrics_than_anybody_needs_are_refused_before_each_is_looked_at() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    metric = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}},
+    }
+
+    def autoscaler(metrics: int) -> dict[str, Any]:
+        spec = {"scaleTargetRef": target, "maxReplicas": 2, "metrics": [metric] * metrics}
+        return {"metadata": {"name": "h", "namespace": "default"}, "spec": spec}
+
+    validate("federatedhpas", autoscaler(50))
+    with pytest.raises(Denied, match=r"spec\.metrics: Too many: 51: must have at most 50 items"):
+        validate("federatedhpas", autoscaler(51))

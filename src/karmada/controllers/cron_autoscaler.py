@@ -32,6 +32,8 @@ ATTEMPTS = 5
 PATIENCE = 60.0
 """Seconds within which a target must be scaled, with all attempts."""
 PAUSES = BackoffPolicy(initial=1.0, maximum=8.0)
+LANE_LIMIT = 2
+"""CronFederatedHPAs of one namespace that are looked at together: a target that cannot be scaled takes minutes."""
 SHORTEST_WAIT = 0.05
 LONGEST_WAIT = 3600.0
 """Seconds after which the clock is looked at again, whenever the next fire is: it may have been set."""
@@ -54,6 +56,7 @@ class CronAutoscalerController:
             self.reconcile,
             needs=(self._autoscalers,),
             lane=lambda key: key.namespace,
+            lane_limit=LANE_LIMIT,
             deadline=10 * PATIENCE,
             retries=context.retries,
             clock=context.clock,

@@ -53,6 +53,8 @@ from karmada.policies.autoscaling.status import StatusDraft
 COMPONENT = "federatedHPA-controller"
 WORKERS = 32
 """Most of them wait for members."""
+LANE_LIMIT = 8
+"""Autoscalers of one namespace that are looked at together."""
 SHORTEST_WAIT = 0.1
 FIGURES = {
     "ContainerResource": "ResourceMetric",
@@ -130,6 +132,7 @@ class FederatedHPAController:
             self.reconcile,
             workers=WORKERS,
             lane=lambda key: key.namespace,
+            lane_limit=LANE_LIMIT,
             needs=(self._autoscalers, clusters, bindings),
             retries=BackoffPolicy(initial=0.1, maximum=options.period, jitter=0.1),
             clock=context.clock,

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from karmada.api import label_selector
 from karmada.api.autoscaling.v1alpha1 import MetricIdentifier, MetricSpec, ObjectMetricSource
@@ -25,6 +26,9 @@ from karmada.policies.autoscaling.readings import samples_of_resource, sum_of_va
 
 T = TypeVar("T")
 EXTERNAL = "external.metrics.k8s.io"
+AT_ONCE = 8
+"""Metrics that are read at a time for the autoscalers of one namespace: a member that is asked for thousands lets
+deadlines pass, and is asked nothing for a while, also by all others."""
 _EXTERNAL_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:-]*[A-Za-z0-9])?")
 """What can stand in an address."""
 
@@ -37,9 +41,16 @@ class HpaMetrics:
         self._clusters = clusters
         self._reader = reader
         self._answers = answers
+        self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        """By namespace."""
 
     async def read(self, spec: MetricSpec, target: Target, observed: Observed) -> Reading:
         """What there is to know about a metric."""
+        slots = self._slots.setdefault(target.key.namespace, asyncio.Semaphore(AT_ONCE))
+        async with slots:
+            return await self._read(spec, target, observed)
+
+    async def _read(self, spec: MetricSpec, target: Target, observed: Observed) -> Reading:
         try:
             if spec.type == "Resource" and spec.resource is not None:
                 return await self._usages(spec.resource.name, "", target, observed)

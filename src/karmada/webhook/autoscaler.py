@@ -16,7 +16,7 @@ from karmada.api.autoscaling.v1alpha1 import (
     PodsMetricSource,
     ResourceMetricSource,
 )
-from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required, too_many
 from karmada.api.name_rules import dns_label, dns_subdomain
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.webhook.metadata import name_errors
@@ -24,6 +24,8 @@ from karmada.webhook.model import Denied, JSONObject, Review, decoded, refuse_if
 from karmada.webhook.resource_names import container_resource_errors
 
 LONGEST_WINDOW, LONGEST_PERIOD = 3600, 1800
+MOST_METRICS = 50
+"""Each is read from every cluster four times a minute."""
 _SCALE_UP = ({"type": "Pods", "value": 4, "periodSeconds": 15}, {"type": "Percent", "value": 100, "periodSeconds": 15})
 _SCALE_DOWN = ({"type": "Percent", "value": 100, "periodSeconds": 15},)
 _SOURCES = {
@@ -114,6 +116,8 @@ def _spec_errors(spec: FederatedHPASpec) -> list[FieldError]:
     if low is not None and high < low:
         errors.append(invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`"))
     errors += reference_errors(spec.scale_target_ref, "spec.scaleTargetRef")
+    if len(spec.metrics) > MOST_METRICS:
+        return [*errors, too_many("spec.metrics", len(spec.metrics), MOST_METRICS)]
     for index, metric in enumerate(spec.metrics):
         errors += _metric_errors(metric, f"spec.metrics[{index}]")
     if spec.behavior is not None:
