@@ -19,6 +19,8 @@ from karmada.membership.members import MemberUnavailable
 REVIEWS = GroupVersionResource("authorization.k8s.io", "v1", "subjectaccessreviews")
 SECONDS = 3.0
 """How long a member may take to say what a user may do."""
+WAITING = 6.0
+"""How long a question may take with what it waits for others to the same member."""
 BELIEVED = 10.0
 """How long its answer is believed."""
 REMEMBERED = 10_000
@@ -70,7 +72,7 @@ class MemberAccess:
         review = _review(user, verb, type_, namespace, name, subresource)
         slots = self._slots.setdefault(cluster, asyncio.Semaphore(AT_ONCE))
         try:
-            async with slots, asyncio.timeout(SECONDS):
+            async with asyncio.timeout(WAITING), slots, asyncio.timeout(SECONDS):
                 answer = await client.resource(REVIEWS).create(review)
         except (TimeoutError, ApiError) as error:
             raise MemberUnavailable(f"cluster {cluster} does not say what {user.name} may do: {error}") from error
@@ -92,9 +94,14 @@ class MemberAccess:
     ) -> frozenset[str]:
         """Those of some namespaces that a user may read in, where not all may be read."""
         checked = sorted(set(namespaces))[:NAMESPACES]
-        answers = await asyncio.gather(
-            *(self.allows(cluster, client, user, verb, type_, namespace) for namespace in checked)
-        )
+        about = (cluster, client, user, verb, type_)
+        asked = [asyncio.ensure_future(self.allows(*about, namespace)) for namespace in checked]
+        try:
+            answers = await asyncio.gather(*asked)
+        finally:
+            # A member that let one question pass must not be asked the rest: others wait for its slots.
+            for one in asked:
+                one.cancel()
         return frozenset(namespace for namespace, allowed in zip(checked, answers, strict=True) if allowed)
 
 

@@ -1,0 +1,54 @@
+"""What users may do in members, asked of members that answer slowly or not at all. In virtual time."""
+
+import asyncio
+from typing import Any, cast
+
+import orjson
+import pytest
+
+from karmada.apiserver.auth.model import UserInfo
+from karmada.machinery.client import Client
+from karmada.machinery.transport import GroupVersionResource, Request
+from karmada.membership.members import MemberUnavailable
+from karmada.search.access import AT_ONCE, MemberAccess
+from karmada.testing.loop import VirtualClock, run_virtual
+
+PODS = GroupVersionResource("", "v1", "pods")
+
+
+class Silent:
+    """A member that refuses the whole cluster at once and says nothing about namespaces."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def send(self, request: Request) -> bytes:
+        self.asked += 1
+        review = orjson.loads(cast(bytes, request.body))
+        if "namespace" in review["spec"]["resourceAttributes"]:
+            await asyncio.Event().wait()
+        return orjson.dumps({**review, "metadata": {}, "status": {"allowed": False}})
+
+
+def test_a_member_that_says_nothing_about_namespaces_holds_nobody_up_for_long() -> None:
+    async def scenario() -> None:
+        member = Silent()
+        client = Client(cast(Any, member))
+        access = MemberAccess(VirtualClock())
+        ann, bob = UserInfo("ann"), UserInfo("bob")
+        loop = asyncio.get_running_loop()
+        spaces = [f"team-{number}" for number in range(200)]
+        with pytest.raises(MemberUnavailable):
+            await access.readable("m", client, ann, "list", PODS, spaces)
+        assert member.asked <= 2 * AT_ONCE
+        started = loop.time()
+        assert await access.allows("m", client, bob, "list", PODS) is False
+        assert loop.time() - started < 1
+        asking = [asyncio.create_task(access.readable("m", client, bob, "list", PODS, spaces)) for _ in range(20)]
+        started = loop.time()
+        with pytest.raises(MemberUnavailable):
+            await access.allows("m", client, ann, "list", PODS, "default")
+        assert loop.time() - started < 10
+        await asyncio.gather(*asking, return_exceptions=True)
+
+    run_virtual(scenario)
