@@ -44,6 +44,8 @@ HISTORY = Bounds(events=4096)
 """What of the past a mirror keeps for watches and pages that began there."""
 Resume = Callable[["Mirror"], Awaitable[Snapshot | None]]
 """What an earlier process kept of a mirror's collection."""
+_LARGEST = 2**63 - 1
+"""What the file takes, and etcd can have."""
 _READ_ONLY = "a mirror of a member is not written to"
 
 
@@ -170,7 +172,7 @@ class _Feed(informers.Cache[bytes]):
     def read(self, body: bytes, which: Identity | None = None, held: Held | None = None) -> informers.Item[bytes]:
         """The item of an encoded object; a version that is no number cannot be compared and is refused."""
         which = which or identity(body)
-        if not informers.number(which.resource_version):
+        if not _number(which.resource_version):
             raise BadAnswer("the server's resource versions are no numbers")
         if "/" in which.name or "/" in which.namespace:
             raise BadAnswer("the server sent an object with a slash in its name")
@@ -181,12 +183,13 @@ class _Feed(informers.Cache[bytes]):
     ) -> Iterator[list[informers.Change[bytes]]]:
         """Take over a complete load; watches that were open have to begin anew."""
         kept = {self._name(item): item for item in items if self._concerns(item.key.namespace)}
+        revision = _number(resource_version)
         self.check_load(sum(item.cost for item in kept.values()))
         self._hold(-self._size)
         self._sizes = {name: item.cost for name, item in kept.items()}
         self._hold(sum(self._sizes.values()))
         records = [Record(name, item.body, informers.number(item.resource_version)) for name, item in kept.items()]
-        self._storage.listener.replaced(Snapshot(records, informers.number(resource_version)))
+        self._storage.listener.replaced(Snapshot(records, revision))
         self.reached(resource_version)
         yield []
 
@@ -220,7 +223,9 @@ class _Feed(informers.Cache[bytes]):
 
     def _changed(self, kind: EventType, body: bytes, which: Identity | None) -> Change | None:
         if kind is EventType.BOOKMARK:
-            self.reached(identity(body).resource_version)
+            version = identity(body).resource_version
+            _number(version)
+            self.reached(version)
             return None
         item = self.read(body, which)
         revision = informers.number(item.resource_version)
@@ -244,6 +249,14 @@ class _Feed(informers.Cache[bytes]):
 
     def _concerns(self, namespace: str) -> bool:
         return not self._within or namespace in self._within
+
+
+def _number(resource_version: str) -> int:
+    """A revision as a number, 0 when it is none; raises `BadAnswer` for one that no server counts to."""
+    number = informers.number(resource_version)
+    if number > _LARGEST:
+        raise BadAnswer("the server's resource versions are too large")
+    return number
 
 
 class _Followed:
