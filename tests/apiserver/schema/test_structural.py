@@ -307,3 +307,23 @@ def test_trees_turn_back_into_openapi() -> None:
         },
     }
     assert to_openapi(from_openapi(source, no_references)) == source
+
+
+@pytest.mark.parametrize(
+    ("factor", "multiples", "others"),
+    [
+        (0.1, (0, 1, 0.3, 0.7, 1.1, 3.0, -1.5), (0.05, 2.675, 1e-9)),
+        (3, (6, 6.0, -9, 999_999_999_999_999), (1, 1.5, 1_000_000_007, 1_000_000_000_000_000)),
+    ],
+)
+def test_multiples_of_a_fraction_may_be_rounded(factor: float, multiples: Any, others: Any) -> None:
+    schema = node(type="number", multipleOf=factor)
+    assert [number for number in multiples if validate(schema, number)] == []
+    assert [number for number in others if not validate(schema, number)] == []
+
+
+@pytest.mark.parametrize("factor", [0, -2])
+def test_a_factor_that_is_not_positive_fits_no_number(factor: int) -> None:
+    schema = node(type="object", properties={"n": {"type": "integer", "multipleOf": factor}})
+    [error] = validate(schema, {"n": 4})
+    assert error.message.endswith(f"factor MultipleOf declared for n must be positive: {factor}")

@@ -1,5 +1,6 @@
 """Checks of the keywords of a structural schema that are about one value: type, format, enum, bounds, sizes."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -183,9 +184,34 @@ def _bounds(rules: dict[str, Any]) -> list[Check]:
             detail = f"should be greater than or equal to {_number(minimum)}"
             checks.append(_simple(lambda n: n < minimum, int, float, detail=detail))
     if (factor := rules.get("multipleOf")) is not None:
-        detail = f"should be a multiple of {_number(factor)}"
-        checks.append(_simple(lambda n: n % factor != 0, int, float, detail=detail))
+        checks.append(_multiple(factor))
     return checks
+
+
+_ROUNDING = 1e-9
+"""How far a quotient may be from a whole number, relative to its size: 0.3 is three times 0.1."""
+
+
+def _multiple(factor: float) -> Check:
+    if factor <= 0:
+        return _no_factor(factor)
+
+    def wrong(number: float) -> bool:
+        if number.__class__ is int and factor == int(factor):
+            return number % factor != 0
+        quotient = number / factor
+        return not math.isfinite(quotient) or abs(quotient - round(quotient)) > _ROUNDING * max(1.0, abs(quotient))
+
+    return _simple(wrong, int, float, detail=f"should be a multiple of {_number(factor)}")
+
+
+def _no_factor(factor: float) -> Check:
+    detail = f"factor MultipleOf declared for {{}} must be positive: {_number(factor)}"
+
+    def run(value: Any, old: Any) -> list[Finding] | None:
+        return [Finding("", "FieldValueInvalid", shown(factor), detail)] if type(value) in (int, float) else None
+
+    return run
 
 
 def _enum(allowed: list[Any]) -> Check:
