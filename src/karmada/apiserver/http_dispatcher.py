@@ -19,6 +19,7 @@ from karmada.apiserver.requests import paths
 from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, Upgraded
+from karmada.apiserver.requests.options import first_params
 from karmada.apiserver.requests.routing import PageNotFound, attributes_of, verb_of
 from karmada.apiserver.requests.warning_headers import warning_headers
 from karmada.apiserver.requests.watch import Joined, lines
@@ -98,7 +99,7 @@ class HttpDispatcher:
             raise
         if requester.name != ANONYMOUS.name:
             request.client = requester.name
-        params = visit.params = dict(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
+        params = visit.params = first_params(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
         path = paths.parse(request.path)
         try:
             user = visit.user = self._impersonate(requester, request.headers)

@@ -198,3 +198,53 @@ async def test_discovery_in_both_forms(http):
     aggregated = await http("GET", "/apis", accept=accept)
     assert decoded(aggregated)["kind"] == "APIGroupDiscoveryList"
     assert "as=APIGroupDiscoveryList" in aggregated.content_type
+
+
+@pytest.mark.parametrize("query", ["dryRun=", "dryRun=&dryRun=All", "dryRun=All&dryRun="])
+async def test_nobody_writes_by_a_dry_run_that_is_spelt_wrong(http, query):
+    await http("POST", MAPS, {"metadata": {"name": "kept"}})
+    assert (await http("POST", f"{MAPS}?{query}", {"metadata": {"name": "x"}})).status == 422
+    assert (await http("DELETE", f"{MAPS}/kept?{query}")).status == 422
+    assert [item["metadata"]["name"] for item in decoded(await http("GET", MAPS))["items"]] == ["kept"]
+
+
+async def test_of_a_repeated_parameter_the_first_counts(http):
+    await http("POST", MAPS, {"metadata": {"name": "a", "labels": {"app": "a"}}})
+    listed = decoded(await http("GET", f"{MAPS}?labelSelector=app%3Da&labelSelector=app%3Db"))
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["a"]
+    assert (await http("GET", f"{MAPS}?limit=x&limit=1")).status == 400
+    tried = await http("POST", f"{MAPS}?dryRun=All&dryRun=All", {"metadata": {"name": "b"}})
+    assert (tried.status, (await http("GET", f"{MAPS}/b")).status) == (201, 404)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("%201", "invalid syntax"), ("1_0", "invalid syntax"), ("9" * 19, "value out of range"), ("9" * 5000, "range")],
+)
+async def test_numbers_in_a_query_are_plain_and_have_64_bits(http, text, why):
+    answer = await http("GET", f"{MAPS}?limit={text}")
+    assert (answer.status, decoded(answer)["message"].endswith(why)) == (400, True)
+
+
+@pytest.mark.parametrize("query", ["uid=other", "resourceVersion=1", "resourceVersion=0"])
+async def test_a_deletion_may_have_its_preconditions_in_the_query(http, query):
+    made = decoded(await http("POST", MAPS, {"metadata": {"name": "a"}}))["metadata"]
+    assert (await http("DELETE", f"{MAPS}/a?{query}")).status == 409
+    fitting = f"uid={made['uid']}&resourceVersion={made['resourceVersion']}"
+    assert (await http("DELETE", f"{MAPS}/a?{fitting}")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"preconditions": {"uid": 5}}, 400),
+        ({"preconditions": {"resourceVersion": 5}}, 400),
+        ({"preconditions": {"uid": ""}}, 409),
+        ({"preconditions": {"uid": None}}, 200),
+        ({"dryRun": [5]}, 400),
+        ({"ignoreStoreReadErrorWithClusterBreakingPotential": "x"}, 400),
+    ],
+)
+async def test_options_of_a_deletion_have_types(http, options, code):
+    await http("POST", MAPS, {"metadata": {"name": "a"}})
+    assert (await http("DELETE", f"{MAPS}/a", options)).status == code

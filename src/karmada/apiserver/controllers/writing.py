@@ -70,7 +70,7 @@ class Writer:
         if call is None:
             return None
         try:
-            return await delete_object(self._context, call, DeleteOptions(policy=policy, uid=uid))
+            return await delete_object(self._context, call, DeleteOptions(policy=policy, uid=uid or None))
         except Failure as failure:
             if failure.code in (404, 409):
                 return None

@@ -199,9 +199,9 @@ async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteO
     body: JSONObject = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     if options.grace_seconds is not None:
         body["gracePeriodSeconds"] = options.grace_seconds
-    if options.uid or options.resource_version:
-        given = {"uid": options.uid, "resourceVersion": options.resource_version}
-        body["preconditions"] = {key: value for key, value in given.items() if value}
+    given = {"uid": options.uid, "resourceVersion": options.resource_version}
+    if given := {key: value for key, value in given.items() if value is not None}:
+        body["preconditions"] = given
     if options.policy:
         body["propagationPolicy"] = options.policy
     if options.orphan is not None:
@@ -229,13 +229,13 @@ async def _admit(context: Context, call: Call, old: JSONObject, options: DeleteO
 
 def _check_preconditions(call: Call, options: DeleteOptions, item: Item) -> None:
     kind = call.served.kind
-    if options.uid and options.uid != item.index.uid:
+    if options.uid is not None and options.uid != item.index.uid:
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({item.index.uid}). "
             "The object might have been deleted and then recreated"
         )
         raise _precondition(call, kind, why)
-    if options.resource_version and options.resource_version != str(item.revision):
+    if options.resource_version is not None and options.resource_version != str(item.revision):
         why = (
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
             f"ResourceVersion in record ({item.revision}). The object might have been modified"

@@ -3,7 +3,8 @@
 Numbers and booleans follow the reference's leniency: any boolean text but `false` and `0` is true.
 """
 
-from typing import NamedTuple
+import re
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -45,15 +46,29 @@ def flag(params: Params, name: str) -> bool:
     return value is not None and value.lower() not in ("false", "0")
 
 
+def first_params(pairs: list[tuple[str, str]]) -> Params:
+    """Parameters of a query: of a repeated one the first counts, but no dry run is overlooked."""
+    params: Params = {}
+    for name, value in pairs:
+        if name not in params or (name == "dryRun" and value != "All"):
+            params[name] = value
+    return params
+
+
+_INTEGER = re.compile(r"[-+]?\d+", re.ASCII)
+
+
 def integer(params: Params, name: str) -> int | None:
     """An integer parameter, None when absent or empty."""
     value = params.get(name)
     if not value:
         return None
-    try:
-        return int(value)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax') from None
+    if not _INTEGER.fullmatch(value):
+        raise bad_request(f'strconv.ParseInt: parsing "{value}": invalid syntax')
+    number = int(value[:32])  # What is longer is out of range as well.
+    if not -(2**63) <= number < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{value}": value out of range')
+    return number
 
 
 def list_options(params: Params, watch: bool) -> ListOptions:
@@ -178,12 +193,12 @@ def _manager_required() -> FieldError:
 
 
 def dry_run_option(params: Params, errors: list[FieldError]) -> bool:
-    """The dryRun parameter; anything but `All` is an error."""
-    value = params.get("dryRun", "")
-    if value and value != "All":
+    """The dryRun parameter; anything but `All` is an error, and nothing at all no less."""
+    value = params.get("dryRun", "All")
+    if value != "All":
         text = f'Unsupported value: ["{value}"]: supported values: "All"'
         errors.append(FieldError("FieldValueNotSupported", "dryRun", text))
-    return value == "All"
+    return "dryRun" in params
 
 
 def _check_manager(manager: str) -> list[FieldError]:
@@ -207,8 +222,8 @@ class DeleteOptions(NamedTuple):
     grace_seconds: int | None = None
     policy: str = ""
     orphan: bool | None = None
-    uid: str = ""
-    resource_version: str = ""
+    uid: str | None = None
+    resource_version: str | None = None
     ignore_read_errors: bool = False
 
 
@@ -240,8 +255,8 @@ def delete_options(params: Params, body: JSONObject | None) -> DeleteOptions:
         grace,
         policy or "",
         orphan,
-        preconditions.get("uid") or "",
-        preconditions.get("resourceVersion") or "",
+        preconditions.get("uid"),
+        preconditions.get("resourceVersion"),
         bool(source.get("ignoreStoreReadErrorWithClusterBreakingPotential")),
     )
 
@@ -252,7 +267,9 @@ _TYPES: dict[str, tuple[type, str]] = {
     "orphanDependents": (bool, "bool"),
     "propagationPolicy": (str, "v1.DeletionPropagation"),
     "dryRun": (list, "[]string"),
+    "ignoreStoreReadErrorWithClusterBreakingPotential": (bool, "bool"),
 }
+_PRECONDITIONS = {"uid": "types.UID", "resourceVersion": "string"}
 
 
 def _decoded(body: JSONObject) -> JSONObject:
@@ -261,9 +278,19 @@ def _decoded(body: JSONObject) -> JSONObject:
     for key, (kind, name) in _TYPES.items():
         value = source.get(key)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool)):
-            text = f"json: cannot unmarshal {described(value)} into Go struct field DeleteOptions.{key} of type {name}"
-            raise bad_request(text)
+            raise _mismatch(value, f"DeleteOptions.{key}", name)
+    for key, name in _PRECONDITIONS.items():
+        value = source.get("preconditions", {}).get(key)
+        if value is not None and not isinstance(value, str):
+            raise _mismatch(value, f"Preconditions.preconditions.{key}", name)
+    for value in source.get("dryRun", ()):
+        if not isinstance(value, str):
+            raise _mismatch(value, "DeleteOptions.dryRun", "string")
     return source
+
+
+def _mismatch(value: Any, field: str, name: str) -> Failure:
+    return bad_request(f"json: cannot unmarshal {described(value)} into Go struct field {field} of type {name}")
 
 
 def _quoted(values: list[str]) -> str:
@@ -274,7 +301,7 @@ def _from_query(params: Params) -> JSONObject:
     source: JSONObject = {}
     if not params:
         return source
-    if params.get("dryRun"):
+    if "dryRun" in params:
         source["dryRun"] = [params["dryRun"]]
     grace = integer(params, "gracePeriodSeconds")
     if grace is not None:
@@ -283,6 +310,7 @@ def _from_query(params: Params) -> JSONObject:
         source["propagationPolicy"] = params["propagationPolicy"]
     if "orphanDependents" in params:
         source["orphanDependents"] = flag(params, "orphanDependents")
+    source["preconditions"] = {name: params[name] for name in _PRECONDITIONS if params.get(name)}
     return source
 
 
