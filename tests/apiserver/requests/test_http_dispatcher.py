@@ -248,3 +248,9 @@ async def test_a_deletion_may_have_its_preconditions_in_the_query(http, query):
 async def test_options_of_a_deletion_have_types(http, options, code):
     await http("POST", MAPS, {"metadata": {"name": "a"}})
     assert (await http("DELETE", f"{MAPS}/a", options)).status == code
+
+
+async def test_one_object_is_read_and_not_watched_whatever_the_query_says(http):
+    await http("POST", MAPS, {"metadata": {"name": "a"}})
+    answer = await http("GET", f"{MAPS}/a?watch=true")
+    assert decoded(answer)["kind"] == "ConfigMap"

@@ -22,7 +22,7 @@ def verb_of(method: str, path: ResourcePath, params: dict[str, str]) -> str:
     if method == "GET" or method == "HEAD":
         if path.subresource:
             return "get"
-        if path.watch or (flag(params, "watch") if params else False):
+        if path.watch or (params and not path.name and flag(params, "watch")):
             return "watch"
         return "get" if path.name else "list"
     if method == "DELETE":
