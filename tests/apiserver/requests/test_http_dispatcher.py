@@ -254,3 +254,8 @@ async def test_one_object_is_read_and_not_watched_whatever_the_query_says(http):
     await http("POST", MAPS, {"metadata": {"name": "a"}})
     answer = await http("GET", f"{MAPS}/a?watch=true")
     assert decoded(answer)["kind"] == "ConfigMap"
+
+
+async def test_media_types_are_read_in_any_case(http):
+    body = {"metadata": {"name": "a"}}
+    assert (await http("POST", MAPS, body, content_type="Application/JSON; charset=utf-8")).status == 201

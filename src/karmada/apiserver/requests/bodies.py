@@ -49,7 +49,7 @@ def tree(call: Call, kind: str) -> tuple[Any, list[str]]:
         body = b""
     if not isinstance(body, bytes):
         return body, []
-    media = call.content_type.split(";", 1)[0].strip()
+    media = call.content_type.split(";", 1)[0].strip().lower()
     if media in ("", "application/json"):
         decoded = _json(body, kind)
         return decoded, _duplicates(body, decoded) if _reports(call) else []
