@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import orjson
+
 from karmada.testing.differential.kube.peers import Answer
 
 _RANDOM = re.compile(
@@ -42,7 +44,7 @@ def plain(value: Any, key: str = "") -> Any:
         if key == "cells":
             value = [_cell(one) for one in value]
         made = [plain(child, key) for child in value]
-        return sorted(made, key=repr) if key in _UNORDERED else made
+        return sorted(made, key=_sorted_repr) if key in _UNORDERED else made
     if key in _BUILD and isinstance(value, str):
         return "<build>"
     if key in _OPAQUE and value:
@@ -57,6 +59,11 @@ def plain(value: Any, key: str = "") -> Any:
         value = _ADDRESS_LINE.sub("", value)
         return _ALLOCATED.sub("<ip>", value) if key in ("clusterIP", "clusterIPs") else value
     return value
+
+
+def _sorted_repr(value: Any) -> bytes:
+    """What entries are ordered by: two servers may write their fields in another order."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _cell(cell: Any) -> Any:
