@@ -95,8 +95,10 @@ class ServerPages:
             "/": lambda request: _json({"paths": self._roots()}),
             "/version": lambda request: _negotiated(request, KUBERNETES_VERSION),
             "/metrics": self._exposition,
-            "/.well-known/openid-configuration": lambda request: _negotiated(request, identity.tokens.configuration()),
-            "/openid/v1/jwks": lambda request: _negotiated(request, identity.tokens.key_set(), _KEYS),
+            "/.well-known/openid-configuration": lambda request: _lasting(
+                _negotiated(request, identity.tokens.configuration())
+            ),
+            "/openid/v1/jwks": lambda request: _lasting(_negotiated(request, identity.tokens.key_set(), _KEYS)),
             "/healthz/": self._health,
             "/livez/": self._health,
             "/readyz/": self._health,
@@ -199,6 +201,11 @@ class ServerPages:
         if group is not None and self._catalog.is_builtin_group(group):
             raise not_served()
         return None
+
+
+def _lasting(answer: Answer) -> Answer:
+    """A document that whoever checks tokens may keep for an hour."""
+    return Answer(answer.code, answer.body, answer.content_type, {"Cache-Control": "public, max-age=3600"})
 
 
 def _negotiated(request: PageRequest, body: JSONObject, media: str = "application/json") -> Answer:

@@ -259,3 +259,8 @@ async def test_one_object_is_read_and_not_watched_whatever_the_query_says(http):
 async def test_media_types_are_read_in_any_case(http):
     body = {"metadata": {"name": "a"}}
     assert (await http("POST", MAPS, body, content_type="Application/JSON; charset=utf-8")).status == 201
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/openid/v1/jwks"])
+async def test_what_tokens_are_checked_by_may_be_kept_for_an_hour(http, path):
+    assert (await http("GET", path)).headers["Cache-Control"] == "public, max-age=3600"

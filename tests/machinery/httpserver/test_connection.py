@@ -225,3 +225,11 @@ async def test_trickling_does_not_extend_the_time_for_a_head(serve):
     assert connection.deadline > deadline
     client.send(b"cde")
     assert (await client.answer())[0] == 200
+
+
+def test_an_answer_is_kept_by_nobody_on_the_way_unless_it_says_so():
+    usual = encoding.head(200, "application/json", {}, b"", b"", True)
+    warned = encoding.head(200, "application/json", {"Warning": ["a", "b"]}, b"", b"", True)
+    lasting = encoding.head(200, "text/css", {"cache-control": "public"}, b"", b"", True)
+    assert usual.count(b"Cache-Control: no-cache, private\r\n") == warned.count(b"Cache-Control: ") == 1
+    assert b"no-cache" not in lasting

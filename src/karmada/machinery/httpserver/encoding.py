@@ -39,7 +39,7 @@ class DateHeader:
 def head(status: int, content_type: str, headers: Headers, date: bytes, framing: bytes, keep_alive: bool) -> bytes:
     """Status line and headers; `framing` is the line that says how the body ends (may be empty)."""
     line = _LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
-    more = fields(headers, content_type) if headers else _alone(content_type)
+    more = _private(headers, content_type) if headers else _alone(content_type)
     close = b"" if keep_alive else b"Connection: close\r\n"
     return b"%b%b%b%b%b\r\n" % (line, more, date, framing, close)
 
@@ -57,10 +57,19 @@ def fields(headers: Headers, content_type: str = "") -> bytes:
     return more
 
 
+_PRIVATE = b"Cache-Control: no-cache, private\r\n"
+"""Nobody on the way keeps an answer, unless it says itself for how long."""
+
+
+def _private(headers: Headers, content_type: str) -> bytes:
+    kept = any(name.lower() == "cache-control" for name in headers)
+    return fields(headers, content_type) + (b"" if kept else _PRIVATE)
+
+
 @lru_cache(64)
 def _alone(content_type: str) -> bytes:
-    """The header line of a content type, which is often the only one."""
-    return fields({}, content_type)
+    """The header lines of an answer that has none but its content type, as most do."""
+    return _private({}, content_type)
 
 
 def length(size: int) -> bytes:
