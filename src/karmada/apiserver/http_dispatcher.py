@@ -193,6 +193,9 @@ class HttpDispatcher:
         )
         if answer is None:
             return _NOT_FOUND
+        tag = answer.headers.get("ETag")
+        if tag is not None and tag in request.headers.get("if-none-match", "").split(", "):
+            return HttpResponse(304, b"", "", dict(answer.headers))
         return HttpResponse(answer.code, answer.body, answer.content_type, dict(answer.headers))
 
     async def _forward(self, remote: Remote, visit: Visit, user: UserInfo) -> HttpAnswer:

@@ -1,5 +1,6 @@
 """Paths that are no resources: health, version, metrics, profiles, discovery and OpenAPI."""
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -144,14 +145,14 @@ class ServerPages:
             return None
         if path == "/openapi/v2" and "proto-openapi.spec.v2" in accept:
             body = self._openapi.get(path, as_protobuf=True)
-            return Answer(200, body or b"", PROTOBUF_MEDIA_TYPE)
+            return _tagged(Answer(200, body or b"", PROTOBUF_MEDIA_TYPE))
         body = self._openapi.get(path)
         if body is None:
             return Answer(404, b"", "") if path.startswith("/openapi/v3/") else Answer(404, _NOT_FOUND, _TEXT)
         known = ("application/json", "*/*", "application/*", "application/com.github.proto-openapi")
         if accept and path != "/openapi/v3" and not any(media in accept for media in known):
             return Answer(406, b"", "")
-        return Answer(200, body, _TEXT if path == "/openapi/v3" else "application/json")
+        return Answer(200, body, _TEXT) if path == "/openapi/v3" else _tagged(Answer(200, body))
 
     def _roots(self) -> list[str]:
         versions = {(served.type.group, served.type.version) for served in self._catalog}
@@ -187,7 +188,7 @@ class ServerPages:
         for version in AGGREGATED_VERSIONS if "as=APIGroupDiscoveryList" in accept else ():
             if f"v={version}" in accept and path in ("/api", "/apis"):
                 body = self._discovery.get(path, version)
-                return Answer(200, body, aggregated_media_type(version)) if body is not None else None
+                return _tagged(Answer(200, body, aggregated_media_type(version))) if body is not None else None
         body = self._discovery.get(path)
         if body is not None:
             if "as=" in accept and "as=APIGroupDiscoveryList" not in accept and "," not in accept:
@@ -201,6 +202,12 @@ class ServerPages:
         if group is not None and self._catalog.is_builtin_group(group):
             raise not_served()
         return None
+
+
+def _tagged(answer: Answer) -> Answer:
+    """A large document with a tag, by which a client that has it already is spared to read it again."""
+    tag = hashlib.sha256(answer.body).hexdigest().upper()
+    return Answer(answer.code, answer.body, answer.content_type, {"ETag": f'"{tag}"', "Vary": "Accept"})
 
 
 def _lasting(answer: Answer) -> Answer:

@@ -261,6 +261,21 @@ async def test_media_types_are_read_in_any_case(http):
     assert (await http("POST", MAPS, body, content_type="Application/JSON; charset=utf-8")).status == 201
 
 
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [("/apis", AGGREGATED), ("/openapi/v3/apis/apps/v1", "*/*"), ("/openapi/v2", "application/json")],
+)
+async def test_a_large_document_is_not_sent_again_to_who_has_it(http, path, accept):
+    first = await http("GET", path, accept=accept)
+    tag = first.headers["ETag"]
+    again = await http("GET", path, accept=accept, if_none_match=f'"other", {tag}')
+    assert (again.status, again.body, again.headers["ETag"]) == (304, b"", tag)
+    assert (await http("GET", path, accept=accept, if_none_match='"other"')).body == first.body
+
+
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/openid/v1/jwks"])
 async def test_what_tokens_are_checked_by_may_be_kept_for_an_hour(http, path):
     assert (await http("GET", path)).headers["Cache-Control"] == "public, max-age=3600"
