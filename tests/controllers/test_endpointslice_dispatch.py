@@ -9,6 +9,7 @@ from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSl
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Verb
+from karmada.works.slices import dispatched, dispatched_work
 
 MCS = GroupVersionResource("networking.karmada.io", "v1alpha1", "multiclusterservices")
 SLICES = GroupVersionResource("discovery.k8s.io", "v1", "endpointslices")
@@ -47,10 +48,8 @@ def collected(cluster, manifest, use="MultiClusterService", name=""):
     }
 
 
-async def prepared(plane, *clusters, providers=(), consumers=()):
-    for name in clusters:
-        await plane.cluster(name)
-    tree = {
+def service_of(providers=(), consumers=()):
+    return {
         "metadata": {"name": "web", "namespace": "default"},
         "spec": {
             "types": ["CrossCluster"],
@@ -58,7 +57,12 @@ async def prepared(plane, *clusters, providers=(), consumers=()):
             "consumerClusters": [{"name": name} for name in consumers],
         },
     }
-    await plane.client.resource(MCS).create(tree)
+
+
+async def prepared(plane, *clusters, providers=(), consumers=()):
+    for name in clusters:
+        await plane.cluster(name)
+    await plane.client.resource(MCS).create(service_of(providers, consumers))
     dispatcher = EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE))
     plane.start(dispatcher.controller)
     await plane.clock.sleep(1)
@@ -98,6 +102,34 @@ def test_endpoints_of_a_cluster_that_stays_unready_are_withdrawn_and_come_back()
         await ready(plane, "a", "True")
         await plane.clock.sleep(1)
         assert await brought(plane, "b") == {"a-web-1": ["10.0.0.1"]}
+
+    on_a_plane(test)
+
+
+def test_what_was_brought_for_a_service_that_only_the_cache_lacks_stays():
+    async def test(plane):
+        for name in ("a", "b"):
+            await plane.cluster(name)
+        plane.start(EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE)).controller)
+        await plane.clock.sleep(1)
+        plane.transport.held = frozenset({MCS})
+        await plane.client.resource(MCS).create(service_of())
+        source = slice_of("web-1")
+        marks = {"multiclusterservice.karmada.io/namespace": "default", "multiclusterservice.karmada.io/name": "web"}
+        metadata = {
+            "name": dispatched_work(source, "a"),
+            "namespace": "karmada-es-b",
+            "labels": marks,
+            "annotations": {"endpointslice.karmada.io/provision-cluster": "a"},
+        }
+        spec = {"workload": {"manifests": [dispatched(source, "a", "web")]}}
+        made = await plane.client.resource(WORKS).create({"metadata": metadata, "spec": spec})
+        await plane.client.resource(WORKS).create(collected("a", source))
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        left = await plane.client.resource(WORKS).get(metadata["name"], "karmada-es-b")
+        assert left["metadata"]["uid"] == made["metadata"]["uid"]
 
     on_a_plane(test)
 

@@ -66,6 +66,28 @@ async def targets(plane):
     return binding["spec"]["placement"]["clusterAffinity"]["clusterNames"]
 
 
+def test_a_marker_of_a_service_that_only_the_cache_lacks_stays():
+    async def test(plane):
+        await plane.cluster("a")
+        await create_service(plane)
+        plane.start(MultiClusterServiceController(plane.context).controller)
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset({MCS})
+        tree = {"apiVersion": "networking.karmada.io/v1alpha1", "kind": "MultiClusterService"} | exposed()
+        await plane.client.resource(MCS).create(exposed())
+        where = {f"multiclusterservice.karmada.io/{key}": tree["metadata"][key] for key in ("name", "namespace")}
+        metadata = {"name": MARKER, "namespace": "karmada-es-a", "labels": ID | where}
+        spec = {"suspendDispatching": True, "workload": {"manifests": [tree]}}
+        made = await plane.client.resource(WORKS).create({"metadata": metadata, "spec": spec})
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        left = await plane.client.resource(WORKS).get(MARKER, "karmada-es-a")
+        assert left["metadata"]["uid"] == made["metadata"]["uid"]
+
+    on_a_plane(test)
+
+
 def test_able_providers_are_marked_and_the_service_is_claimed_and_bound():
     async def test(plane):
         for name in ("old", "leaving"):

@@ -22,6 +22,7 @@ from karmada.controllers.multicluster_service import (
     EVERY,
     NAMES_CLUSTER,
     OF_SERVICE,
+    is_gone,
     names_cluster,
     of_service,
     spec_changed,
@@ -82,7 +83,8 @@ class EndpointSliceDispatcher:
         self._works.add_index(BRINGS, _brings)
         self._works.add_index(OFFERED_BY, _offered_by)
         self._writer = WorkWriter(context.client, self._works)
-        self._commit = Committer(context.client.of(MultiClusterService))
+        self._server = context.client.of(MultiClusterService)
+        self._commit = Committer(self._server)
         self._recorder = context.recorder(COMPONENT)
         self._failed: dict[Key, dict[MemberKey, str]] = {}
         """What went wrong with slices of MultiClusterServices when they were looked at last."""
@@ -115,14 +117,17 @@ class EndpointSliceDispatcher:
             await self._withdraw(key, present)
             await self._release(source)
             return DONE
+        wanted = Key(owner.namespace, owner.name)
         service = self._wanted.get(owner.name, owner.namespace)
+        if service is None and present and not await is_gone(self._server, wanted):
+            return DONE  # it comes again when the cache shows the MultiClusterService
         known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
         plan = dispatch(service, key.cluster, known, self._context.clock.now(), self._tolerance)
         kept = set(map(names.execution_space, plan.keep))
         stale = [item for item in present if item.key.namespace not in kept]
         await self._withdraw(key, stale)
         if service is None or not (plan.keep or plan.withdrawn):
-            self._failed.get(Key(owner.namespace, owner.name), {}).pop(key, None)
+            self._failed.get(wanted, {}).pop(key, None)
             return DONE
         outcomes = await self._write(key, source, service, plan)
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
