@@ -122,6 +122,26 @@ def test_works_are_written_again_when_assignments_clusters_or_works_change():
     on_a_plane(test)
 
 
+def test_the_works_of_a_quota_that_only_the_cache_lacks_stay():
+    async def test(plane):
+        await plane.cluster("m1")
+        await started(plane, QuotaSyncController(plane.context).controller)
+        plane.transport.held = frozenset({QUOTAS})
+        await quota(plane, m1="1", m2="2")
+        works = plane.client.resource(WORKS)
+        await plane.cluster("m2")
+        made = [await works.create(work(space=f"karmada-es-{name}")) for name in ("m1", "m2")]
+        await works.delete(WORK, "karmada-es-m1")
+        await plane.clock.sleep(5)
+        left = await works.get(WORK, "karmada-es-m2")
+        assert left["metadata"]["uid"] == made[1]["metadata"]["uid"]
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        assert await limits(plane) == {"m1": "1", "m2": "2"}
+
+    on_a_plane(test)
+
+
 def test_a_cluster_that_is_named_twice_has_its_first_assignment():
     async def test(plane):
         await plane.cluster("m1")

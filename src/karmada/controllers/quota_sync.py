@@ -14,6 +14,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.quota_works import OF_QUOTA, of_quota, owner_of
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
@@ -32,6 +33,7 @@ class QuotaSyncController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._works: Informer[Work] = context.informers.of(Work)
         self._works.add_index(OF_QUOTA, of_quota)
+        self._server = context.client.of(FederatedResourceQuota)
         self._writer = WorkWriter(context.client, self._works)
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[Key] = Controller(
@@ -50,7 +52,10 @@ class QuotaSyncController:
         """Write the Works of one quota, and delete those it no longer wants."""
         quota = self._quotas.get(key.name, key.namespace)
         assignments = _assignments(quota)
-        for work in self._works.indexed(OF_QUOTA, str(key)):
+        works = self._works.indexed(OF_QUOTA, str(key))
+        if quota is None and works and not await self._is_gone(key):
+            return DONE  # it comes again when the cache shows the quota
+        for work in works:
             if names.cluster_of_execution_space(work.metadata.namespace) not in assignments:
                 await self._writer.remove(work, lambda current: owner_of(current) == key)
         if quota is None:
@@ -65,6 +70,14 @@ class QuotaSyncController:
             text = f"Sync works for FederatedResourceQuota({key.namespace}/{key.name}) succeed."
             self._recorder.event(ObjectReference.to(quota), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
+
+    async def _is_gone(self, key: Key) -> bool:
+        """Whether the server has no such quota: its absence from a cache proves nothing."""
+        try:
+            await self._server.get(key.name, key.namespace)
+        except NotFound:
+            return True
+        return False
 
     async def _write(self, quota: FederatedResourceQuota, item: StaticClusterAssignment) -> Exception | bool:
         """Whether the Work of an assignment had to be written; what went wrong otherwise."""
