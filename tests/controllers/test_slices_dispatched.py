@@ -119,6 +119,22 @@ def test_a_consumer_that_refuses_is_named_until_it_takes_the_slice():
     dispatching(scenario, "b", "c")
 
 
+def test_a_failure_of_a_slice_that_is_gone_is_forgotten():
+    async def scenario(plane, controller, name):
+        async def refuse(request):
+            if request.verb is Verb.PATCH and request.resource == WORKS and request.namespace == "karmada-es-b":
+                raise Invalid("not like this")
+
+        plane.transport.before = refuse
+        await edit(plane, name, {"spec": {"workload": {"manifests": [slice_of("web-1", "10.0.0.2")]}}})
+        assert (await condition(plane))[1] == "False"
+        await plane.client.resource(WORKS).delete(name, "karmada-es-a")
+        await plane.clock.sleep(2)
+        assert (await condition(plane))[1] == "True"
+
+    dispatching(scenario)
+
+
 def test_a_failure_of_a_cluster_that_is_no_provider_any_more_is_forgotten():
     async def scenario(plane, controller, name):
         works = plane.client.resource(WORKS)

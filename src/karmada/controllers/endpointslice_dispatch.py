@@ -5,7 +5,7 @@ traffic from, are withdrawn and come back. Two providers never write one object 
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -111,11 +111,13 @@ class EndpointSliceDispatcher:
         if source is None:
             if present and await self._is_gone(key):
                 await self._withdraw(key, present)
+            await self._forget(key)
             return DONE
         owner = MULTI_CLUSTER.service(source) if source.metadata.deletion_timestamp is None else None
         if owner is None or slice_name(source) != (owner.namespace, key.name):
             await self._withdraw(key, present)
             await self._release(source)
+            await self._forget(key)
             return DONE
         wanted = Key(owner.namespace, owner.name)
         service = self._wanted.get(owner.name, owner.namespace)
@@ -127,7 +129,7 @@ class EndpointSliceDispatcher:
         stale = [item for item in present if item.key.namespace not in kept]
         await self._withdraw(key, stale)
         if service is None or not (plan.keep or plan.withdrawn):
-            self._failed.get(wanted, {}).pop(key, None)
+            await self._forget(key)
             return DONE
         outcomes = await self._write(key, source, service, plan)
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
@@ -227,6 +229,15 @@ class EndpointSliceDispatcher:
         failed.pop(key, None)
         if failure:
             failed[key] = failure
+        is_written = await self._say(service, failed)
+        if failure:
+            self._recorder.event(about, events.WARNING, events.DISPATCH_ENDPOINT_SLICE.failed, failure)
+        elif not plan.withdrawn and (changed or is_written):
+            message = "EndpointSlice are dispatched successfully"
+            self._recorder.event(about, events.NORMAL, events.DISPATCH_ENDPOINT_SLICE.succeeded, message)
+
+    async def _say(self, service: MultiClusterService, failed: Mapping[MemberKey, str]) -> bool:
+        """Set the condition of a MultiClusterService; whether it was another one."""
         text = next(iter(failed.values()), "EndpointSlice are dispatched successfully")
         reason = (
             conditions.REASON_ENDPOINT_SLICE_DISPATCHED_FAILED
@@ -239,12 +250,15 @@ class EndpointSliceDispatcher:
             found = with_condition(current.status.conditions, type_, not failed, reason, text, now)
             return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
 
-        outcome = await self._commit.commit(service, decide)
-        if failure:
-            self._recorder.event(about, events.WARNING, events.DISPATCH_ENDPOINT_SLICE.failed, failure)
-        elif not plan.withdrawn and (changed or not isinstance(outcome, Unchanged | Absent)):
-            message = "EndpointSlice are dispatched successfully"
-            self._recorder.event(about, events.NORMAL, events.DISPATCH_ENDPOINT_SLICE.succeeded, message)
+        return not isinstance(await self._commit.commit(service, decide), Unchanged | Absent)
+
+    async def _forget(self, key: MemberKey) -> None:
+        """A slice is nobody's any more, and what went wrong with it is no failure any more."""
+        for owner in [owner for owner, failed in self._failed.items() if key in failed]:
+            del self._failed[owner][key]
+            service = self._wanted.get(owner.name, owner.namespace)
+            if service is not None:
+                await self._say(service, self._failed[owner])
 
     def _service_changed(self, change: Change[MultiClusterService]) -> list[MemberKey]:
         if change.new is None:
