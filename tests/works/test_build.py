@@ -51,6 +51,7 @@ CLUSTER = Cluster(metadata=ObjectMeta(name="m1"), spec=ClusterSpec(sync_mode="Pu
 DIVIDED = Placement(replica_scheduling=ReplicaSchedulingStrategy(replica_scheduling_type="Divided"))
 M1 = TargetCluster(name="m1", replicas=2)
 GATES = DEFAULTS.with_overrides({"ControlledMoves": True, "StatefulFailoverInjection": True})
+OFF = DEFAULTS.with_overrides({"ControlledMoves": False})
 
 NONE = Overrides()
 
@@ -280,12 +281,24 @@ def test_an_interpreter_may_not_hand_back_another_object() -> None:
         (FailoverBehavior(fencing=Fencing()), GATES, True),
         (FailoverBehavior(), GATES, False),
         (None, GATES, False),
-        (FailoverBehavior(fencing=Fencing()), DEFAULTS.with_overrides({"ControlledMoves": False}), False),
+        (FailoverBehavior(fencing=Fencing()), OFF, False),
     ],
 )
 def test_a_work_behind_a_fence_says_so(failover, gates, fenced) -> None:
     work = built(spec_of(failover=failover), None, Overrides(), gates)
     assert work.metadata.annotations.get(annotations.FENCED) == ("true" if fenced else None)
+
+
+@pytest.mark.parametrize("given_up", ["policy", "gate"])
+def test_a_fence_that_was_given_up_is_taken_off_the_work(given_up) -> None:
+    fenced = spec_of(failover=FailoverBehavior(fencing=Fencing()))
+    before = built(fenced, None, Overrides(), GATES)
+    spec, gates = (spec_of(), GATES) if given_up == "policy" else (fenced, OFF)
+    after = draft(spec, None, Overrides(), gates).merged(before)
+    assert annotations.FENCED in before.metadata.annotations
+    assert after.metadata.annotations == {
+        key: value for key, value in before.metadata.annotations.items() if key != annotations.FENCED
+    }
 
 
 STATE = {"state.example.com/cursor": "7"}

@@ -206,8 +206,8 @@ class WorkTerminating(Exception):
 class Draft:
     """A Work to be written: decided once, merged into whatever is there.
 
-    In an existing Work labels, annotations and finalizers are merged, never removed; its spec is replaced. One that is
-    being deleted is left alone: what is written into it would go with it.
+    In an existing Work labels, annotations and finalizers are merged, never removed, but for a fence that was given up;
+    its spec is replaced. One that is being deleted is left alone: what is written into it would go with it.
     """
 
     def __init__(
@@ -243,10 +243,11 @@ class Draft:
             manifest = {**manifest, "metadata": dict(manifest["metadata"])}
             merge_labels(manifest, {labels.WORK_PERMANENT_ID: permanent_id})
             record_managed(manifest)
+        noted = {key: value for key, value in existing.metadata.annotations.items() if key != annotations.FENCED}
         metadata = msgspec.structs.replace(
             existing.metadata,
             labels={**existing.metadata.labels, **self.metadata.labels},
-            annotations={**existing.metadata.annotations, **self.metadata.annotations},
+            annotations={**noted, **self.metadata.annotations},
             finalizers=tuple(dict.fromkeys((*existing.metadata.finalizers, *self.metadata.finalizers))),
         )
         return Work(metadata=metadata, spec=self._spec(manifest), status=existing.status)
