@@ -8,7 +8,7 @@ import pytest
 from tests.controllers.observing import does
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane, unloadable
 
-from karmada.api.policy.v1alpha1 import OverridePolicy, PropagationPolicy
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, OverridePolicy, PropagationPolicy
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.detector.detector import Detector
@@ -153,6 +153,29 @@ def test_a_policy_that_lets_go_before_a_cache_shows_its_claims_takes_them_along(
         plane.transport.held = frozenset()
         await plane.clock.sleep(60)
         assert await claimed(plane) == []
+
+    on_a_plane(scenario)
+
+
+def test_a_template_stays_with_a_policy_that_only_the_cache_lacks():
+    async def scenario(plane):
+        wide = {
+            "metadata": {"name": "wide", "labels": {"clusterpropagationpolicy.karmada.io/permanent-id": "two"}},
+            "spec": {"resourceSelectors": SELECTORS, "placement": {}},
+        }
+        await plane.client.resource(type_of(ClusterPropagationPolicy)).create(wide)
+        start(plane)
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset({type_of(PropagationPolicy)})
+        await plane.client.resource(type_of(PropagationPolicy)).create(WITHOUT_OVERRIDE)
+        marks = {CLAIM: "one"}
+        noted = {f"propagationpolicy.karmada.io/{field}": POLICY["metadata"][field] for field in ("name", "namespace")}
+        template = {"metadata": TEMPLATE["metadata"] | {"labels": marks, "annotations": noted}}
+        await plane.client.resource(CONFIG_MAPS).create(template)
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(30)
+        assert await claimed(plane) == ["ConfigMap", "ResourceBinding"]
 
     on_a_plane(scenario)
 

@@ -5,8 +5,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from karmada.api import events, names
+from karmada.api import events, name_rules, names
 from karmada.api.meta import ObjectMeta
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.policy_index import TemplateKey
@@ -100,6 +101,22 @@ class BindingWriter:
             text = "Get replicas of resource template successfully."
             self._recorder.event(about, events.NORMAL, events.GET_REPLICAS.succeeded, text)
         self._recorder.event(about, events.NORMAL, events.APPLY_POLICY.succeeded, f"{applying(policy)} succeed")
+
+    async def is_held(self, claim: Claim) -> bool:
+        """Whether the policy of a claim exists, by the server's word: the cache may lack a new one, and a template that
+        was released goes to another policy for good."""
+        client = self._context.client
+        if name_rules.dns_subdomain(claim.name) or (claim.namespace and name_rules.dns_label(claim.namespace)):
+            return False  # what templates say is written by anybody
+        found: Policy
+        try:
+            if claim.is_cluster_wide:
+                found = await client.of(ClusterPropagationPolicy).get(claim.name)
+            else:
+                found = await client.of(PropagationPolicy).get(claim.name, claim.namespace)
+        except NotFound:
+            return False
+        return claim_of(found) == claim
 
     async def binding_of(self, key: TemplateKey) -> Binding | None:
         """The binding of a template, by the server's word: the cache may lack one that was written a moment ago."""

@@ -32,6 +32,9 @@ from karmada.policies.matching import Match, fit, subject_of
 
 log = logging.getLogger(__name__)
 
+BEHIND = 1.0
+"""Seconds until a template is looked at again whose policy the cache does not show yet."""
+
 
 class Cause(Enum):
     """Why a template is looked at; lazy policies act on a user's change only."""
@@ -122,6 +125,8 @@ class TemplateReconciler:
     async def _under_claim(self, key: TemplateKey, template: JSONObject, claim: Claim, cause: Cause) -> Result:
         policy = self.holder(claim)
         if policy is None:
+            if await self._writer.is_held(claim):
+                return RequeueAfter(BEHIND)
             await self.release(key, template, claim)
             return DONE
         if policy.metadata.deletion_timestamp is not None:
