@@ -12,7 +12,7 @@ from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, OverridePolicy
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.detector.backlog import TemplateBacklog
 from karmada.controllers.detector.detector import Detector
-from karmada.controllers.detector.policies import REVIEWED
+from karmada.controllers.detector.policies import REVIEWED, PolicyKey
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
 from karmada.machinery.errors import Forbidden
@@ -105,6 +105,7 @@ def test_a_binding_that_admission_refuses_is_an_event_of_the_template_and_retrie
 
 
 CLAIM = "propagationpolicy.karmada.io/permanent-id"
+NOTED = {"propagationpolicy.karmada.io/name": "p", "propagationpolicy.karmada.io/namespace": "default"}
 
 
 async def claimed(plane):
@@ -157,6 +158,32 @@ def test_a_policy_that_lets_go_before_a_cache_shows_its_claims_takes_them_along(
     on_a_plane(scenario)
 
 
+def test_a_template_stays_with_a_policy_that_only_the_cache_shows_not_to_choose_it():
+    async def scenario(plane):
+        policies = plane.client.resource(type_of(PropagationPolicy))
+        await policies.create(WITHOUT_OVERRIDE)
+        await aimed_elsewhere(policies)
+        detector = start(plane)
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset({type_of(PropagationPolicy)})
+        await policies.patch("p", {"spec": {"resourceSelectors": SELECTORS}}, "default")
+        marks = {"labels": {CLAIM: "one"}, "annotations": NOTED}
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": TEMPLATE["metadata"] | marks})
+        resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+        metadata = {"name": "settings-configmap", "namespace": "default"} | marks
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": {"resource": resource}})
+        await plane.clock.sleep(5)
+        detector.policies.enqueue(PolicyKey("default", "p"))
+        await plane.clock.sleep(5)
+        assert await claimed(plane) == ["ConfigMap", "ResourceBinding"]
+        await aimed_elsewhere(policies)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(30)
+        assert await claimed(plane) == []
+
+    on_a_plane(scenario)
+
+
 def test_a_template_stays_with_a_policy_that_only_the_cache_lacks():
     async def scenario(plane):
         wide = {
@@ -168,10 +195,8 @@ def test_a_template_stays_with_a_policy_that_only_the_cache_lacks():
         await plane.clock.sleep(5)
         plane.transport.held = frozenset({type_of(PropagationPolicy)})
         await plane.client.resource(type_of(PropagationPolicy)).create(WITHOUT_OVERRIDE)
-        marks = {CLAIM: "one"}
-        noted = {f"propagationpolicy.karmada.io/{field}": POLICY["metadata"][field] for field in ("name", "namespace")}
-        template = {"metadata": TEMPLATE["metadata"] | {"labels": marks, "annotations": noted}}
-        await plane.client.resource(CONFIG_MAPS).create(template)
+        marks = {"labels": {CLAIM: "one"}, "annotations": NOTED}
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": TEMPLATE["metadata"] | marks})
         await plane.clock.sleep(5)
         plane.transport.held = frozenset()
         await plane.clock.sleep(30)

@@ -105,18 +105,25 @@ class BindingWriter:
     async def is_held(self, claim: Claim) -> bool:
         """Whether the policy of a claim exists, by the server's word: the cache may lack a new one, and a template that
         was released goes to another policy for good."""
-        client = self._context.client
         if name_rules.dns_subdomain(claim.name) or (claim.namespace and name_rules.dns_label(claim.namespace)):
             return False  # what templates say is written by anybody
-        found: Policy
+        found = await self._policy(claim)
+        return found is not None and claim_of(found) == claim
+
+    async def is_current(self, policy: Policy) -> bool:
+        """Whether a policy is as the server has it: an older state may not choose yet what was claimed since."""
+        found = await self._policy(claim_of(policy))
+        mine = policy.metadata
+        return found is not None and (found.metadata.uid, found.metadata.generation) == (mine.uid, mine.generation)
+
+    async def _policy(self, claim: Claim) -> Policy | None:
+        client = self._context.client
         try:
             if claim.is_cluster_wide:
-                found = await client.of(ClusterPropagationPolicy).get(claim.name)
-            else:
-                found = await client.of(PropagationPolicy).get(claim.name, claim.namespace)
+                return await client.of(ClusterPropagationPolicy).get(claim.name)
+            return await client.of(PropagationPolicy).get(claim.name, claim.namespace)
         except NotFound:
-            return False
-        return claim_of(found) == claim
+            return None
 
     async def binding_of(self, key: TemplateKey) -> Binding | None:
         """The binding of a template, by the server's word: the cache may lack one that was written a moment ago."""

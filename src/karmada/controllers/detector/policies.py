@@ -123,6 +123,7 @@ class PolicyReconciler:
             self._enqueue(unbound, cause, priority)
         # After a restart most of what there is is as it was left.
         settled = self.settled if priority <= Priority.INITIAL else frozenset[Key]()
+        is_current = False
         for number, binding in enumerate(self._claimed(policy, settled)):
             if number % REVIEWED == REVIEWED - 1:
                 await asyncio.sleep(0)
@@ -131,6 +132,9 @@ class PolicyReconciler:
                 continue
             key, template = found
             if fit(policy, subject_of(template)) is Match.NONE:
+                if not is_current and not await self._writer.is_current(policy):
+                    return  # the event of its change brings it here again
+                is_current = True
                 await self._release(key, template, binding, claim_of(policy))
             else:
                 self._enqueue(key, cause, priority)

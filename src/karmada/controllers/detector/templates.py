@@ -132,7 +132,8 @@ class TemplateReconciler:
         if policy.metadata.deletion_timestamp is not None:
             return Retry(f"policy {claim.name} is being deleted")
         if fit(policy, subject_of(template)) is Match.NONE:
-            if self._fresh.is_unbound(key, claim.permanent_id) or self._is_half_released(key, claim):
+            is_left = self._fresh.is_unbound(key, claim.permanent_id) or self._is_half_released(key, claim)
+            if is_left and await self._writer.is_current(policy):
                 # The policy's own review did not find the two linked: it changed while the binding was on its way, or
                 # whoever freed the binding died before the template was free.
                 await self.release(key, template, claim)
