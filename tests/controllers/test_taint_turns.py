@@ -151,6 +151,20 @@ def test_a_toleration_that_the_cache_does_not_show_yet_counts():
     on_a_plane(test)
 
 
+def test_a_taint_that_only_the_cache_shows_evicts_nothing():
+    async def test(plane):
+        await evicting(plane)
+        await bind(plane, tolerations=[{"operator": "Exists", "tolerationSeconds": 30}])
+        await taint(plane, "m1", TAINT)
+        await plane.clock.sleep(10)
+        plane.transport.held = frozenset({CLUSTERS})
+        await taint(plane, "m1")
+        await plane.clock.sleep(60)
+        assert await clusters_of(plane) == ["m1", "m2"]
+
+    on_a_plane(test)
+
+
 def test_a_toleration_lasts_to_its_end():
     async def test(plane):
         await evicting(plane)

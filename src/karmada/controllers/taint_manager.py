@@ -25,7 +25,7 @@ from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_evicti
 from karmada.controllers.metrics import ERROR, EVICTIONS, SUCCESS, WaitingEviction
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
-from karmada.machinery.errors import ApiError
+from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
@@ -35,7 +35,7 @@ from karmada.policies.failover.tasks import evict, is_target
 
 COMPONENT = "taint-manager"
 PAUSED = 10.0
-"""Seconds between two looks at an eviction that a rate of zero holds back."""
+"""Seconds between two looks at an eviction that a rate of zero holds back, or of which only a cache knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,7 @@ class TaintManager:
         self._clock = context.clock
         self._options = options
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._server = context.client.of(Cluster)
         self._bindings = Bindings(context)
         for informer in self._bindings.informers:
             informer.add_index(BY_CLUSTER, clusters_of)
@@ -149,6 +150,8 @@ class TaintManager:
                 return RequeueAfter(STORM_PAUSE)
             if wait := pace.wait(key):
                 return RequeueAfter(wait)
+            if not await self._is_due(key.cluster, binding):
+                return RequeueAfter(PAUSED)
             return await self._evict(binding, key.cluster)
         except PlacementUnknown as error:
             return Retry(f"the applied placement of {key.binding} {error}")
@@ -163,6 +166,15 @@ class TaintManager:
         except DecodeError as error:
             raise PlacementUnknown(f"cannot be read: {error}") from error
         return remaining_toleration(cluster.spec.taints, tolerations, self._clock.now())
+
+    async def _is_due(self, name: str, binding: Binding) -> bool:
+        """Whether a binding has to leave a cluster by the taints that the server has: a cache may show some that were
+        taken back."""
+        try:
+            cluster = await self._server.get(name)
+        except NotFound:
+            return False
+        return self._remaining(cluster, binding) == 0
 
     async def _evict(self, binding: Binding, cluster: str) -> Result:
         def decide(current: Binding) -> Binding:
