@@ -45,6 +45,24 @@ def test_a_cluster_that_joins_again_has_its_full_grace_period():
     on_a_plane(scenario)
 
 
+@pytest.mark.parametrize("alive", [True, False])
+def test_an_agent_whose_lease_only_the_cache_does_not_see_renewed_is_alive(alive):
+    async def scenario(plane):
+        await begin(plane)
+        await lease(plane)
+        await plane.condition(NAME, "Ready", "True")
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset({LEASES})
+        for second in range(60, 180, 10):
+            if alive or second <= 90:
+                renewed = {"spec": {"renewTime": f"2023-11-14T22:{13 + second // 60}:{second % 60:02}.000000Z"}}
+                await plane.client.resource(LEASES).patch(NAME, renewed, "karmada-cluster")
+            await plane.clock.sleep(10)
+        assert await ready(plane) == ("True" if alive else "Unknown")
+
+    on_a_plane(scenario)
+
+
 async def reason(plane) -> str:
     conditions = (await plane.client.resource(CLUSTERS).get(NAME)).get("status", {}).get("conditions") or ()
     return next((c["reason"] for c in conditions if c["type"] == "Ready"), "")

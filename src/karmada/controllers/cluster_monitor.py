@@ -16,8 +16,9 @@ from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
+from karmada.machinery.errors import NotFound
 from karmada.machinery.flags import seconds
-from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.cache import Change, is_older
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.leader import LEASES
 from karmada.machinery.options import flag
@@ -44,6 +45,8 @@ class Sign:
 
     ready: Condition | None
     renewed: str
+    version: str
+    """The state of the lease that said so."""
     at: float
 
 
@@ -55,6 +58,7 @@ class ClusterMonitor:
         self._options = options
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._leases: Informer[JSONObject] = context.informers.resource(LEASES, Scope(names.CLUSTER_NAMESPACE))
+        self._server = context.client.resource(LEASES)
         self._commit = Committer(context.client.of(Cluster))
         self._signs: dict[str, Sign] = {}
         self.controller: Controller[str] = Controller(
@@ -74,24 +78,43 @@ class ClusterMonitor:
         if cluster is None or cluster.spec.sync_mode != "Pull":
             self._signs.pop(name, None)
             return DONE
-        sign = self._observe(cluster)
-        silent = self._clock.monotonic() - sign.at
-        if sign.ready is None:
-            age = self._clock.now() - parse_rfc3339(cluster.metadata.creation_timestamp or rfc3339(0))
-            if min(silent, age) > self._options.startup_grace or (sign.renewed and silent > self._options.grace):
+        sign = self._observe(cluster, self._leases.get(name, names.CLUSTER_NAMESPACE))
+        if self._is_silent(cluster, sign):
+            # A watch that has stalled looks like an agent that has: the server knows.
+            sign = self._observe(cluster, await self._lease(name), is_certain=True)
+        if self._is_silent(cluster, sign):
+            if sign.ready is None:
                 await self._give_up(cluster, sign, conditions.REASON_STATUS_NEVER_UPDATED, NEVER)
-        elif silent > self._options.grace and sign.ready.status != "Unknown":
-            await self._give_up(cluster, sign, conditions.REASON_STATUS_UNKNOWN, STOPPED)
+            else:
+                await self._give_up(cluster, sign, conditions.REASON_STATUS_UNKNOWN, STOPPED)
         return RequeueAfter(self._options.period)
 
-    def _observe(self, cluster: Cluster) -> Sign:
+    def _is_silent(self, cluster: Cluster, sign: Sign) -> bool:
+        """Whether an agent has not given a sign of life for too long."""
+        silent = self._clock.monotonic() - sign.at
+        if sign.ready is not None:
+            return silent > self._options.grace and sign.ready.status != "Unknown"
+        age = self._clock.now() - parse_rfc3339(cluster.metadata.creation_timestamp or rfc3339(0))
+        return min(silent, age) > self._options.startup_grace or (bool(sign.renewed) and silent > self._options.grace)
+
+    async def _lease(self, name: str) -> JSONObject | None:
+        try:
+            return await self._server.get(name, names.CLUSTER_NAMESPACE)
+        except NotFound:
+            return None
+
+    def _observe(self, cluster: Cluster, lease: JSONObject | None, *, is_certain: bool = False) -> Sign:
+        """The last sign of life, be it this one. A lease older than one that was seen is none, unless the server itself
+        shows it, restored from a backup."""
         name = cluster.metadata.name
         ready = _ready(cluster)
-        lease = self._leases.get(name, names.CLUSTER_NAMESPACE)
-        renewed = ((lease or {}).get("spec") or {}).get("renewTime", "")
+        renewed, version = ("", "") if lease is None else (_renewed(lease), lease["metadata"]["resourceVersion"])
         known = self._signs.get(name)
+        if known is not None and (lease is None or (not is_certain and is_older(version, known.version))):
+            renewed, version = known.renewed, known.version
         if known is None or (known.ready, known.renewed) != (ready, renewed):
-            known = self._signs[name] = Sign(ready, renewed, self._clock.monotonic())
+            known = Sign(ready, renewed, version, self._clock.monotonic())
+        self._signs[name] = known
         return known
 
     async def _give_up(self, cluster: Cluster, sign: Sign, reason: str, message: str) -> None:
@@ -111,6 +134,10 @@ class ClusterMonitor:
             return msgspec.structs.replace(current, status=status)
 
         await self._commit.commit(cluster, decide)
+
+
+def _renewed(lease: JSONObject) -> str:
+    return str((lease.get("spec") or {}).get("renewTime", ""))
 
 
 def _ready(cluster: Cluster) -> Condition | None:
