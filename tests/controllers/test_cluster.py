@@ -215,6 +215,33 @@ def test_a_cluster_stays_until_no_binding_names_it_and_is_taken_out_of_those_tha
     on_a_plane(scenario)
 
 
+def test_the_execution_space_of_a_cluster_that_joined_again_is_not_taken_for_that_of_the_one_before_it():
+    async def scenario(plane):
+        start(plane)
+        joined = {"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}}
+        await plane.client.resource(CLUSTERS).create(joined)
+        resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+        marks = {"propagationpolicy.karmada.io/permanent-id": "p"}
+        metadata = {"name": "b", "namespace": "default", "labels": marks}
+        spec = {"resource": resource, "clusters": [{"name": "m1"}]}
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": spec})
+        await plane.clock.sleep(5)
+        await plane.client.resource(CLUSTERS).delete("m1")
+        await plane.clock.sleep(5)
+        assert not await exists(plane, NAMESPACES, SPACE)
+        plane.transport.held = frozenset({CLUSTERS})
+        await plane.client.resource(CLUSTERS).patch("m1", {"metadata": {"finalizers": None}})
+        await plane.client.resource(CLUSTERS).create(joined)
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": SPACE}})
+        await plane.clock.sleep(30)
+        assert await exists(plane, NAMESPACES, SPACE)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        assert (await cluster(plane))["metadata"]["finalizers"] == [FINALIZER]
+
+    on_a_plane(scenario)
+
+
 def test_a_binding_that_a_policy_takes_in_the_last_moment_keeps_its_clusters():
     async def scenario(plane):
         await plane.cluster("m1")
