@@ -266,6 +266,72 @@ def test_one_object_that_fails_does_not_keep_the_others_from_being_applied(
     assert outcome.err.startswith('The ConfigMap "Wrong_Name" is invalid: metadata.name: ')
 
 
+KIND = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lamps.light.example.com}
+spec:
+  group: light.example.com
+  names: {kind: Lamp, plural: lamps}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+---
+apiVersion: light.example.com/v1
+kind: Lamp
+metadata: {name: desk}
+"""
+
+
+@pytest.mark.parametrize("command", ["apply", "create"])
+def test_an_object_of_an_unknown_kind_is_named_and_the_rest_is_done(
+    federation: World, space: str, tmp_path: Path, command: str
+) -> None:
+    file = tmp_path / "lamp.yaml"
+    file.write_text(KIND.replace("light", command))
+    outcome = federation.run(command, "-f", str(file), "-n", space)
+    kind = f"customresourcedefinition.apiextensions.k8s.io/lamps.{command}.example.com"
+    assert (outcome.code, outcome.out) == (1, f"{kind} created\n")
+    assert outcome.err == (
+        f'error: resource mapping not found for name: "desk" namespace: "" from "{file}": '
+        f'no matches for kind "Lamp" in version "{command}.example.com/v1"\nensure CRDs are installed first\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "doing"), [("create", "creating"), ("apply", "applying"), ("delete", "deleting")], ids=lambda word: word
+)
+def test_the_file_of_an_object_that_is_refused_is_named(
+    federation: World, space: str, tmp_path: Path, command: str, doing: str
+) -> None:
+    file = tmp_path / "elsewhere.yaml"
+    place = space if command == "delete" else "no-such-namespace"
+    file.write_text(config_map("elsewhere").replace("name: elsewhere", f"name: elsewhere\n  namespace: {place}"))
+    outcome = federation.run(command, "-f", str(file))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith(f'Error from server (NotFound): error when {doing} "{file}": ')
+
+
+def test_an_object_that_may_not_be_deleted_does_not_keep_the_others(federation: World, space: str) -> None:
+    for name in ("kept", "going"):
+        federation.run("create", "cm", name, "-n", space)
+    federation.run("label", "cm", "kept", "-n", space, "resourcetemplate.karmada.io/deletion-protected=Always")
+    outcome = federation.run("delete", "cm", "kept", "going", "-n", space)
+    assert outcome.code == 1
+    assert outcome.out == f'configmap "going" deleted from {space} namespace\n'
+    assert "protected" in outcome.err
+
+
+def test_a_refusal_of_no_object_speaks_of_the_request(federation: World, space: str) -> None:
+    federation.run("create", "deployment", "typed", "--image=nginx", "-n", space)
+    outcome = federation.run("patch", "deploy", "typed", "-n", space, "-p", '{"spec":{"replicas":"x"}}')
+    assert outcome.code == 1
+    assert outcome.err.startswith("The request is invalid: patch: Invalid value: ")
+    outcome = federation.run("label", "deploy", "typed", "-n", space, "a b=c")
+    assert outcome.code == 1
+    assert outcome.err.count("metadata.labels: Invalid value") == 1
+
+
 def test_what_cannot_be_changed_is_replaced_by_force(federation: World, space: str, tmp_path: Path) -> None:
     file = tmp_path / "fixed.yaml"
     fixed = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "fixed"}, "immutable": True}

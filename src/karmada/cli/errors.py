@@ -55,18 +55,20 @@ _REFUSALS = frozenset({"Refused", "Unfinished", "DecodeError", "YAMLError", "JSO
 """Errors of packages below whose words are for people already."""
 
 
-def api_error(error: Exception) -> str:
-    """A server's refusal, or its absence, as kubectl says it."""
+def api_error(error: Exception, doing: str = "") -> str:
+    """A server's refusal, or its absence, as kubectl says it; `doing` is what was refused."""
     from karmada.machinery.errors import ApiError, Invalid, Timeout, Unauthorized, Unavailable
 
     assert isinstance(error, ApiError)
-    if isinstance(error, Invalid) and error.status.get("details"):
-        details = error.status["details"]
-        return f'The {details.get("kind", "object")} "{details.get("name", "")}" is invalid: {_causes(error)}'
+    if isinstance(error, Invalid):
+        details = error.status.get("details") or {}
+        kind, name = details.get("kind", ""), details.get("name", "")
+        subject = f'The {kind} "{name}"' if kind or name else "The request"
+        return f"{subject} is invalid: {_causes(error)}"
     if isinstance(error, Unauthorized) or (isinstance(error, Unavailable | Timeout) and not error.status):
         return f"error: {plain(error)}"
     reason = error.status.get("reason") or error.reason
-    return f"Error from server ({reason}): {error.message}"
+    return f"Error from server ({reason}): {doing}{error.message}"
 
 
 def plain(error: Exception) -> str:
@@ -84,7 +86,8 @@ def _causes(error: Exception) -> str:
     from karmada.machinery.errors import ApiError
 
     assert isinstance(error, ApiError)
-    causes = [f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in error.causes]
+    # A server may find the same mistake more than once: while it merges and when it validates.
+    causes = list(dict.fromkeys(f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in error.causes))
     if not causes:
         return error.message
     return causes[0] if len(causes) == 1 else "\n" + "\n".join(f"* {cause}" for cause in causes)

@@ -30,6 +30,14 @@ class UnknownResource(CommandError):
     """The server does not have such a kind."""
 
 
+class NoMapping(CommandError):
+    """The server has no kind by the version and name that an object gives."""
+
+    def __init__(self, reason: str, about: str = "") -> None:
+        super().__init__(f"resource mapping not found{about}: {reason}\nensure CRDs are installed first")
+        self.reason = reason
+
+
 class Kinds:
     """The kinds of one server."""
 
@@ -60,8 +68,7 @@ class Kinds:
         try:
             return await self._mapper.of_kind(api_version, kind)
         except UnknownKind:
-            text = f'no matches for kind "{kind}" in version "{api_version}"'
-            raise CommandError(f"resource mapping not found: {text}: ensure CRDs are installed first") from None
+            raise NoMapping(f'no matches for kind "{kind}" in version "{api_version}"') from None
 
     async def find(self, word: str) -> ApiResource:
         """The kind a word means; earlier groups and preferred versions win."""

@@ -7,7 +7,7 @@ from karmada.cli.access import Access
 from karmada.cli.failures import CommandError
 from karmada.cli.files import Found, find_objects
 from karmada.cli.flags import Values
-from karmada.cli.kinds import Wanted
+from karmada.cli.kinds import NoMapping, Wanted
 from karmada.cli.output.objects import renderer
 from karmada.cli.output.tables import spelled_kind
 from karmada.cli.reading import Look, namespace_of, objects
@@ -52,13 +52,27 @@ def writer(access: Access, type_: GroupVersionResource, flags: Values) -> Resour
     return dataclasses.replace(found, field_manager=manager, field_validation=mode(flags))
 
 
-async def from_files(access: Access, flags: Values) -> list[Named]:
-    """The objects of `-f`, in the namespaces they belong to."""
+async def from_files(access: Access, flags: Values, unknown: list[NoMapping] | None = None) -> list[Named]:
+    """The objects of `-f`, in the namespaces they belong to; those of no known kind go into `unknown`, if it is given.
+
+    So a file may hold a CustomResourceDefinition and objects of its kind: the first time makes the kind.
+    """
     import dataclasses
 
-    return [
-        dataclasses.replace(await in_place(access, flags, found.item), found=found) for found in find_objects(flags)
-    ]
+    named: list[Named] = []
+    for found in find_objects(flags):
+        try:
+            named.append(dataclasses.replace(await in_place(access, flags, found.item), found=found))
+        except NoMapping as error:
+            about = found.item.get("metadata") or {}
+            which = (
+                f' for name: "{about.get("name", "")}" namespace: "{about.get("namespace", "")}" from "{found.file}"'
+            )
+            told = NoMapping(error.reason, which)
+            if unknown is None:
+                raise told from None
+            unknown.append(told)
+    return named
 
 
 async def checked(access: Access, flags: Values, named: list[Named]) -> list[Named]:
@@ -68,12 +82,11 @@ async def checked(access: Access, flags: Values, named: list[Named]) -> list[Nam
     return named
 
 
-async def refused(session: Session, access: Access, named: Named, error: ApiError) -> None:
-    """Say why a server refused an object, and where its file has the fields that it refused."""
-    from karmada.cli.errors import lines
+async def refused(session: Session, access: Access, named: Named, error: ApiError, doing: str) -> None:
+    """Say why a server refused an object, of which file, and where the file has the fields that it refused."""
+    from karmada.cli.errors import api_error
 
-    for line in lines(error, session):
-        session.warn(line)
+    session.warn(api_error(error, f'error when {doing} "{named.found.file}": ' if named.found is not None else ""))
     if named.found is not None and is_about_fields(error.message):
         for line in await complaints(access.transport, named.kind, named.found):
             session.warn(f"  {line}")

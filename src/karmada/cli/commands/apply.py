@@ -4,6 +4,7 @@ from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
+from karmada.cli.kinds import NoMapping
 from karmada.cli.reading import cluster_names
 from karmada.cli.session import Session
 from karmada.cli.writing import Named, checked, from_files, in_place, print_outcome, refused
@@ -24,10 +25,11 @@ async def run(session: Session, flags: Values) -> int:
             if name not in known:
                 raise CommandError(f"cluster {name} does not exist")
         clusters = known if flags.all_clusters else list(flags.cluster)
-    wanted = await checked(hub, flags, await from_files(hub, flags))
+    unknown: list[NoMapping] = []
+    wanted = await checked(hub, flags, await from_files(hub, flags, unknown))
     if flags.selector:
         wanted = [one for one in wanted if _selected(one, flags.selector)]
-    failed = False
+    failed = bool(unknown)
     kept: set[str] = set()
     for one in wanted:
         try:
@@ -43,7 +45,9 @@ async def run(session: Session, flags: Values) -> int:
             if not error.status:
                 raise
             failed = True
-            await refused(session, hub, one, error)
+            await refused(session, hub, one, error, "applying")
+    for each in unknown:
+        session.warn(f"error: {each}")
     if flags.prune and not failed:
         await prune(session, flags, {one.namespace for one in wanted if one.namespace}, kept)
     return int(failed)

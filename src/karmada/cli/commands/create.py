@@ -7,7 +7,7 @@ from karmada.cli import generators as make
 from karmada.cli.command import Command, Run
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
-from karmada.cli.kinds import NOTHING_NAMED
+from karmada.cli.kinds import NOTHING_NAMED, NoMapping
 from karmada.cli.session import Session
 from karmada.cli.writing import Named, checked, dry_run, from_files, in_place, print_outcome, refused
 
@@ -31,15 +31,19 @@ async def run(session: Session, flags: Values) -> int:
     from karmada.machinery.errors import ApiError
 
     hub = session.hub(flags)
-    failed = False
-    for one in await checked(hub, flags, await from_files(hub, flags)):
+    unknown: list[NoMapping] = []
+    wanted = await checked(hub, flags, await from_files(hub, flags, unknown))
+    failed = bool(unknown)
+    for one in wanted:
         try:
             await _create(session, flags, one)
         except ApiError as error:
             if not error.status:
                 raise
             failed = True
-            await refused(session, hub, one, error)
+            await refused(session, hub, one, error, "creating")
+    for each in unknown:
+        session.warn(f"error: {each}")
     return int(failed)
 
 

@@ -9,7 +9,7 @@ from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.output.tables import spelled_kind
 from karmada.cli.session import Session
-from karmada.cli.writing import Named, chosen, dry_run
+from karmada.cli.writing import Named, chosen, dry_run, refused
 from karmada.machinery.errors import ApiError, NotFound
 
 _CASCADES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
@@ -30,23 +30,21 @@ async def run(session: Session, flags: Values) -> int:
     if flags.interactive and not _agreed(session, wanted):
         session.print("deletion is cancelled")
         return 0
-    failures: list[ApiError] = []
+    failures: list[tuple[Named, ApiError]] = []
     deleted: list[tuple[Named, str]] = []
     for one in wanted:
         try:
             deleted.append((one, await _delete(session, flags, one)))
-        except NotFound as error:
-            if not flags.ignore_not_found:
-                failures.append(error)
+        except ApiError as error:
+            if not error.status:
+                raise
+            if not (isinstance(error, NotFound) and flags.ignore_not_found):
+                failures.append((one, error))
     if flags.wait and not dry_run(flags).suffix:
         await until_gone(session, flags, deleted)
-    if failures:
-        from karmada.cli.errors import api_error
-
-        for failure in failures:
-            session.warn(api_error(failure))
-        return 1
-    return 0
+    for one, failure in failures:
+        await refused(session, hub, one, failure, "deleting")
+    return int(bool(failures))
 
 
 async def _delete(session: Session, flags: Values, one: Named) -> str:

@@ -8,6 +8,7 @@ from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.files import find_objects, parse, read_text
 from karmada.cli.flags import Flag, Values, one_of
+from karmada.cli.kinds import NoMapping
 from karmada.cli.session import Session
 from karmada.cli.strict import check, mode
 from karmada.cli.taints import EFFECTS
@@ -33,7 +34,7 @@ async def run(session: Session, flags: Values) -> int:
         terms = await _terms(hub, flags)
         subjects = await _subjects(hub, flags, terms)
     except NoSuchKind as error:
-        raise CommandError(f"resource mapping not found: {error}: ensure CRDs are installed first") from None
+        raise NoMapping(str(error)) from None
     except ExplainError as error:
         raise CommandError(str(error)) from None
     snapshot = Snapshot(clusters)
