@@ -86,11 +86,12 @@ def test_a_policy_that_selects_nothing_is_refused_with_a_sentence(federation: Wo
     file.write_text(re.sub(r"  resourceSelectors:\n(  [- ] .*\n)+", "", RIGHT))
     outcome = federation.run("simulate", "-f", str(file))
     assert outcome.code == 1
-    assert "nothing to place" in outcome.err
+    assert outcome.err == "error: PropagationPolicy misspelt would be refused: spec.resourceSelectors: Required value\n"
 
 
 def test_a_policy_of_the_wrong_shape_is_refused_with_a_sentence(federation: World, file: Path) -> None:
     file.write_text(RIGHT.replace("clusterNames: [member1]", "clusterNames: member1"))
     outcome = federation.run("simulate", "-f", str(file))
     assert outcome.code == 1
-    assert outcome.err == "error: $.spec.placement.clusterAffinity.clusterNames: expected array, got str\n"
+    assert outcome.err.startswith("error: PropagationPolicy misspelt would be refused: ")
+    assert outcome.err.endswith(": $.spec.placement.clusterAffinity.clusterNames: expected array, got str\n")

@@ -262,6 +262,68 @@ def test_simulation_of_files_writes_nothing(federation: World, shop: str, tmp_pa
     assert federation.run("get", "deployment", "new", "-n", shop).code == 1
 
 
+def test_files_are_simulated_with_the_defaults_of_the_control_plane(
+    federation: World, shop: str, tmp_path: Path
+) -> None:
+    template = named(DEPLOYMENT, "brief")
+    del template["spec"]["replicas"]
+    file = tmp_path / "brief.yaml"
+    # The control plane completes both: one replica, divided by weight.
+    file.write_text(yaml.dump_all([template, policy("brief", replicaScheduling={"replicaSchedulingType": "Divided"})]))
+    outcome = federation.run("simulate", "-n", shop, "-f", str(file), "-o", "json")
+    (item,) = json.loads(outcome.out)["items"]
+    assert (outcome.code, item["refused"], sum(item["after"].values())) == (0, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("placement", "reason"),
+    [
+        ({"replicaScheduling": {"replicaSchedulingType": "divided"}}, 'Unsupported value: "divided"'),
+        (
+            {"clusterAffinity": {}, "clusterAffinities": [{"affinityName": "a"}]},
+            "clusterAffinities cannot co-exist with clusterAffinity",
+        ),
+    ],
+    ids=["by the schema", "by a webhook"],
+)
+def test_a_policy_that_the_control_plane_would_refuse_is_not_simulated(
+    federation: World, shop: str, tmp_path: Path, placement: dict[str, Any], reason: str
+) -> None:
+    file = tmp_path / "refused.yaml"
+    file.write_text(yaml.dump_all([named(DEPLOYMENT, "new"), policy("new", **placement)]))
+    outcome = federation.run("simulate", "-n", shop, "-f", str(file))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("error: PropagationPolicy new would be refused: ")
+    assert reason in outcome.err
+
+
+def test_a_policy_as_it_would_be_is_simulated_in_place_of_the_one_there(
+    federation: World, shop: str, tmp_path: Path
+) -> None:
+    (changed,) = (one for one in yaml.load_all(SHOP) if one["kind"] == "PropagationPolicy")
+    changed["spec"]["placement"] = {"clusterAffinities": [{"affinityName": "south", "clusterNames": ["member3"]}]}
+    file = tmp_path / "policy.yaml"
+    file.write_text(yaml.dump(changed))
+    outcome = federation.run("simulate", "deployment/shop", "-n", shop, "-f", str(file), "-o", "json")
+    (item,) = (one for one in json.loads(outcome.out)["items"] if one["resource"].startswith("Deployment"))
+    assert list(item["after"]) == ["member3"]
+
+
+def test_kinds_that_do_not_exist_are_not_simulated(federation: World, shop: str, tmp_path: Path) -> None:
+    file = tmp_path / "typo.yaml"
+    wrong = policy("new") | {"kind": "PropagationPolcy"}
+    file.write_text(yaml.dump_all([named(DEPLOYMENT, "new"), wrong]))
+    outcome = federation.run("simulate", "-n", shop, "-f", str(file))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert 'no matches for kind "PropagationPolcy" in version "policy.karmada.io/v1alpha1"' in outcome.err
+    wrong = policy("new")
+    wrong["spec"]["resourceSelectors"][0]["apiVersion"] = "v1"
+    file.write_text(yaml.dump_all([named(DEPLOYMENT, "new"), wrong]))
+    outcome = federation.run("simulate", "-n", shop, "-f", str(file))
+    assert outcome.code == 1
+    assert "PropagationPolicy new: spec.resourceSelectors[0]: no matches for kind" in outcome.err
+
+
 def test_a_simulated_cluster_can_be_chosen(federation: World, shop: str, tmp_path: Path) -> None:
     cluster = json.loads(federation.run("get", "cluster", "member3", "-o", "json").out)
     cluster["metadata"] = {"name": "member9"}
@@ -280,6 +342,7 @@ def test_a_simulated_cluster_can_be_chosen(federation: World, shop: str, tmp_pat
         (["simulate", "--taint", "member1"], "write CLUSTER:KEY=VALUE:EFFECT"),
         (["simulate", "-f", "/nope"], 'the path "/nope" does not exist'),
         (["simulate", "--feature-gates", "Failovr=true"], "unrecognized feature gate: Failovr; did you mean Failover?"),
+        (["simulate", "--replicas", "-1"], "--replicas -1: write 0 or more"),
         (["simulate", "-o", "xml"], 'invalid argument "xml" for "-o, --output" flag'),
         (["why"], "You must provide one or more resources"),
         (["why", "deployments"], "name one object: KIND/NAME"),

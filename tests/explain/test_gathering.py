@@ -29,7 +29,7 @@ from karmada.machinery.errors import Forbidden, NotFound
 from karmada.machinery.options import Options
 from karmada.scheduler.core.snapshot import Snapshot
 from karmada.standalone.control_plane import ControlPlane, ControlPlaneOptions
-from karmada.testing.federation import Federation
+from karmada.testing.federation import Federation, manifests
 
 PATIENCE = 30.0
 
@@ -96,6 +96,20 @@ async def test_a_simulation_runs_under_the_gates_and_flags_of_the_control_plane(
         with pytest.raises(NotFound):
             await plane.client.transport.raw("GET", "/configuration/more")
         assert (await running(stranger)).source == ASSUMED
+
+
+async def test_who_may_only_read_simulates_files_as_they_are(federation: type[Federation]) -> None:
+    async with federation(members=1) as world:
+        rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}
+        group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "readers"}
+        of = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "reading"}}
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reading"}
+        await world.apply(of | {"kind": "ClusterRole", "rules": [rule]})
+        await world.apply(of | {"kind": "ClusterRoleBinding", "roleRef": role, "subjects": [group]})
+        reader = Client(world.plane.server.direct(UserInfo("reader", ("system:authenticated", "readers"))))
+        found = await subjects(reader, list(manifests(SHOP)), [], "default", None, DEFAULTS)
+        (shop,) = (one for one in found if one.name == "Deployment default/shop")
+        assert shop.wanted is not None
 
 
 async def test_gates_are_assumed_where_nobody_publishes_them(apiserver: type[ApiServer]) -> None:

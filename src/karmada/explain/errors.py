@@ -13,6 +13,10 @@ class NoSuchKind(ExplainError):
     """The control plane does not serve a kind."""
 
 
+class WouldBeRefused(ExplainError):
+    """The control plane would not take an object."""
+
+
 class NothingToPlace(ExplainError):
     """A simulation without a subject."""
 

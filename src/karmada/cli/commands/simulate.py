@@ -27,6 +27,8 @@ async def run(session: Session, flags: Values) -> int:
     from karmada.explain.simulate.outcome import data, outcome
     from karmada.scheduler.core.snapshot import Snapshot
 
+    if flags.replicas < 0:
+        raise CommandError(f"--replicas {flags.replicas}: write 0 or more")
     hub = session.hub(flags)
     added = [cluster for name in flags.cluster_file for cluster in _clusters_of(read_text(name), name)]
     clusters = _changed((await hub.client.of(Cluster).list()).items, added, flags)
@@ -130,7 +132,8 @@ COMMAND = Command(
     "The scheduler's own rules decide, on the clusters of now with the changes asked for: clusters gone, tainted or\n"
     "added. Files hold templates and policies as they would be; without files and names, everything that is\n"
     "propagated is looked at. Feature gates and flags are those of the running control plane where it publishes them\n"
-    "(karmada up does), else the defaults: the output says which. Estimators of members are not asked.\n"
+    "(karmada up does), else the defaults: the output says which. Objects of files get the control plane's defaults\n"
+    "or are refused, as in a dry run. Estimators of members are not asked.\n"
     "Exits with 1 if something could not be placed.",
     run,
     (
