@@ -2,12 +2,14 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.samples import SHOP
 from tests.cli.world import World
 
 import karmada
+from karmada.api import yaml
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import PropagationPolicy
 from karmada.connecting import WaitTimeout
@@ -35,6 +37,31 @@ def test_a_program_applies_waits_reads_and_asks_why(federation: World, tmp_path:
         hub.delete("Deployment", "shop", space)
         with pytest.raises(NotFound):
             hub.get("configmap", "absent", space)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("shop.yaml", r'for the file write Path\("shop.yaml"\)'),
+        ("kind: ConfigMap", "a document lacks apiVersion or kind"),
+        ("just words", "a document lacks apiVersion or kind"),
+        ({"kind": "ConfigMap"}, "an object lacks apiVersion, metadata"),
+    ],
+    ids=["a name", "half an object", "words", "half a tree"],
+)
+def test_what_is_no_manifest_is_refused_with_a_sentence(
+    federation: World, source: str | dict[str, Any], message: str
+) -> None:
+    with karmada.connect(federation.kubeconfig) as hub, pytest.raises(ValueError, match=message):
+        hub.apply(source)
+
+
+def test_a_list_of_objects_is_applied_one_by_one(federation: World) -> None:
+    item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
+    text = yaml.dump({"apiVersion": "v1", "kind": "List", "items": [item]})
+    with karmada.connect(federation.kubeconfig) as hub:
+        (done,) = hub.apply(text, namespace=federation.namespace())
+        assert done["metadata"]["name"] == "one"
 
 
 def test_a_wait_in_vain_says_why(federation: World) -> None:

@@ -90,6 +90,20 @@ async def test_a_policy_that_is_refused_names_its_file(federation, tmp_path):
             await world.apply(file)
 
 
+async def test_a_kind_that_does_not_exist_is_refused_with_file_and_line(federation, tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text("# A policy.\n" + POLICY.lstrip().replace("PropagationPolicy", "PropagationPolcy"))
+    async with federation(members=1) as world:
+        with pytest.raises(AssertionError, match=f'^{file}:3: the server has no kind "PropagationPolcy"'):
+            await world.apply(file)
+
+
+async def test_the_name_of_a_file_is_not_taken_for_its_text(federation):
+    async with federation(members=1) as world:
+        with pytest.raises(AssertionError, match=r'for the file write Path\("shop.yaml"\)'):
+            await world.apply("shop.yaml")
+
+
 async def test_a_wait_in_vain_ends_with_the_reason(federation):
     async with federation(members=2) as world:
         await world.apply(DEPLOYMENT, POLICY.replace("member1, member2", "elsewhere"))

@@ -120,6 +120,15 @@ def parse(text: str, name: str) -> Iterable[JSONObject]:
     return (found.item for found in found_in(text, name))
 
 
+def found_by_program(source: str | Path) -> Iterable[Found]:
+    """The objects of a file, or of a text that a program gives; a name where the text belongs is told apart from it."""
+    if isinstance(source, Path):
+        return found_in(source.read_text(), str(source))
+    if "\n" not in source and source.endswith(SUFFIXES):
+        raise CommandError(f'a text is YAML itself: for the file write Path("{source}")')
+    return found_in(source, "manifest")
+
+
 def found_in(text: str, name: str) -> Iterable[Found]:
     """The same, with the places where they stand."""
     from karmada.api import yaml

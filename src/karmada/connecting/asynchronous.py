@@ -13,10 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from karmada.api import yaml
 from karmada.api.base import Struct
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.cli.access import PROXY
+from karmada.cli.failures import CommandError
+from karmada.cli.files import found_by_program
 from karmada.cli.kinds import Kinds
 from karmada.explain.members import Members
 from karmada.machinery.client import Client, type_of
@@ -105,7 +106,10 @@ class AsyncKarmada:
         return (await resource.list(Scope(namespace, labels, fields))).items
 
     async def apply(self, *sources: Source, namespace: str = "", force: bool = True) -> builtins.list[JSONObject]:
-        """Server-side apply of every object of files, texts or trees; the objects as they are now."""
+        """Server-side apply of every object of files, texts or trees; the objects as they are now.
+
+        Raises ValueError where a source holds something else, before anything of it is applied.
+        """
         done = []
         for source in sources:
             for item in _objects(source):
@@ -217,9 +221,15 @@ def _spelled(kind: type[Any] | str) -> str:
 
 
 def _objects(source: Source) -> builtins.list[JSONObject]:
-    if isinstance(source, dict):
-        return [source]
-    return list(yaml.load_all(source.read_text() if isinstance(source, Path) else source))
+    try:
+        found = [source] if isinstance(source, dict) else [one.item for one in found_by_program(source)]
+    except CommandError as error:
+        raise ValueError(str(error)) from None
+    for item in found:
+        missing = [field for field in ("apiVersion", "kind", "metadata") if not item.get(field)]
+        if missing:
+            raise ValueError(f"an object lacks {', '.join(missing)}")
+    return found
 
 
 __all__ = ["AsyncKarmada", "NotFound", "Source", "WaitTimeout"]

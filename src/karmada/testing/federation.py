@@ -25,7 +25,8 @@ from karmada.api.names import binding_name
 from karmada.apiserver.storage.base import EMPTY
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.cli import answers
-from karmada.cli.files import Found, found_in
+from karmada.cli.failures import CommandError
+from karmada.cli.files import Found, found_by_program
 from karmada.cli.strict import complaints, is_about_fields
 from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.clusters import is_ready
@@ -201,7 +202,10 @@ class Federation:
         """
         for found in (found for source in sources for found in _found(source)):
             tree = found.item
-            served = await self.hub.mapper.of_kind(tree["apiVersion"], tree["kind"])
+            try:
+                served = await self.hub.mapper.of_kind(tree["apiVersion"], tree["kind"])
+            except UnknownKind as error:
+                raise AssertionError(f"{found.place(('kind',))}: {error}") from error
             if served.namespaced and "namespace" not in tree["metadata"]:
                 tree = {**tree, "metadata": {**tree["metadata"], "namespace": "default"}}
             try:
@@ -287,7 +291,10 @@ def _found(source: Source) -> Iterator[Found]:
     if isinstance(source, dict):
         yield Found(source, f"{source['kind']} {source['metadata'].get('name', '')}", "", 0)
         return
-    yield from found_in(*((source.read_text(), str(source)) if isinstance(source, Path) else (source, "manifest")))
+    try:
+        yield from found_by_program(source)
+    except CommandError as error:
+        raise AssertionError(str(error)) from None
 
 
 async def _get(client: Client, api_version: str, kind: str, name: str, namespace: str) -> JSONObject:
