@@ -1,5 +1,6 @@
 """Logs, exec and attach through the proxy; terminal behaviour in a pseudo-terminal."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def test_lines_of_all_clusters_show_where_they_are_from(federation: World, shop:
 def test_exec_ends_with_the_exit_status_of_the_command(federation: World, shop: str, pod: str) -> None:
     base = ("-n", shop, "--cluster=member1")
     assert federation.run("exec", pod, *base, "--", "echo", "hello") == (0, "hello\n", "")
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d\n", federation.run("exec", pod, *base, "--", "date", "+%F").out)
     failed = federation.run("exec", "deployment/shop", *base, "--", "sh", "-c", "exit 3")
     assert failed == (3, "", "command terminated with exit code 3\n")
     assert federation.run("exec", "-i", pod, *base, "--", "cat", stdin="through\n").out == "through\n"

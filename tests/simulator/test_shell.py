@@ -4,7 +4,7 @@ import pytest
 
 from karmada.simulator.shell import ENDLESS, Surroundings, is_known, run
 
-HERE = Surroundings("web-1", {"A": "1"}, {"/etc/hostname": "web-1\n"}, "from stdin")
+HERE = Surroundings("web-1", {"A": "1"}, {"/etc/hostname": "web-1\n"}, "from stdin", now=1795082405.0)
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,8 @@ HERE = Surroundings("web-1", {"A": "1"}, {"/etc/hostname": "web-1\n"}, "from std
     [
         pytest.param(["hostname"], "web-1\n", 0, id="hostname"),
         pytest.param(["env"], "A=1\n", 0, id="env"),
+        pytest.param(["date"], "Thu Nov 19 10:00:05 UTC 2026\n", 0, id="date"),
+        pytest.param(["date", "-u", "+%F"], "2026-11-19\n", 0, id="date in another form"),
         pytest.param(["cat", "/etc/hostname"], "web-1\n", 0, id="cat"),
         pytest.param(["cat"], "from stdin", 0, id="cat without a file"),
         pytest.param(["cat", "/nothing"], "", 1, id="cat of nothing"),

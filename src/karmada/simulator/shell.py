@@ -9,6 +9,7 @@ a command is a pure function of its surroundings to its output, exit code and du
 import operator
 import re
 import shlex
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,8 @@ class Surroundings:
     stdin: str = ""
     web: Web | None = None
     """The network, where there is one."""
+    now: float = 0.0
+    """What time it is, in seconds since the epoch."""
 
 
 @dataclass(slots=True)
@@ -265,6 +268,12 @@ def _sleep(words: list[str], around: Surroundings, outcome: Outcome) -> int:
     return 0
 
 
+def _date(words: list[str], around: Surroundings, outcome: Outcome) -> int:
+    form = next((word[1:] for word in words if word.startswith("+")), "%a %b %e %H:%M:%S UTC %Y")
+    outcome.output += f"{time.strftime(form, time.gmtime(around.now))}\n"
+    return 0
+
+
 def _exit(words: list[str], around: Surroundings, outcome: Outcome) -> int:
     outcome.code = int(words[0]) & 255 if words and words[0].isdecimal() else outcome.code
     raise _Exit
@@ -331,6 +340,7 @@ _COMMANDS: dict[str, Command] = {
     "env": _env,
     "printenv": _printenv,
     "hostname": _hostname,
+    "date": _date,
     "sleep": _sleep,
     "exit": _exit,
     "tail": _tail,

@@ -86,7 +86,7 @@ class Console:
     def _around(self, request: ExecRequest) -> shell.Surroundings:
         pod = find(self._store, request.namespace, request.pod)
         item = self._store.get(("", "pods"), request.namespace, request.pod)
-        around = surroundings(pod, container_of(pod, request.container))
+        around = replace(surroundings(pod, container_of(pod, request.container)), now=self._clock.now())
         if self._network is not None:
             around = replace(around, web=ContainerWeb(self._network, self._cluster, pod))
         if item is None:

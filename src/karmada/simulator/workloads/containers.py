@@ -74,7 +74,8 @@ def surroundings(pod: Pod, container: Container) -> shell.Surroundings:
         "/etc/hosts": f"127.0.0.1\tlocalhost\n{pod.status.pod_ip or '127.0.0.1'}\t{hostname}\n",
         "/var/run/secrets/kubernetes.io/serviceaccount/namespace": pod.metadata.namespace,
     }
-    return shell.Surroundings(hostname, env, files)
+    created = pod.metadata.creation_timestamp
+    return shell.Surroundings(hostname, env, files, now=parse_rfc3339(created) if created else 0.0)
 
 
 def _field(pod: Pod, path: str) -> str | None:
