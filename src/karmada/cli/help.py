@@ -40,8 +40,9 @@ def overview(program: str) -> str:
 def command_help(program: str, command: Command) -> str:
     """One command."""
     lines = [command.about.strip()]
-    if command.examples:
-        lines += ["", "Examples:", *_indented(command.examples.strip().replace("karmadactl", program))]
+    examples = command.examples.strip() or "\n".join(_firsts(command))
+    if examples:
+        lines += ["", "Examples:", *_indented(examples.replace("karmadactl", program))]
     if command.subcommands:
         words = [(sub.name.rpartition(" ")[2], sub.summary) for sub in command.subcommands]
         lines += ["", "Available Commands:", *_aligned(words)]
@@ -51,6 +52,13 @@ def command_help(program: str, command: Command) -> str:
     lines += ["", "Usage:", f"  {' '.join(part for part in (program, command.name, usage) if part)} [options]"]
     lines += ["", f'Use "{program} options" for flags that every command has.']
     return "\n".join(lines) + "\n"
+
+
+def _firsts(command: Command) -> Iterable[str]:
+    """The first example of each command below one."""
+    for sub in command.subcommands:
+        lines = sub.examples.strip().splitlines() or list(_firsts(sub))
+        yield from [line for line in lines if not line.startswith("#")][:1]
 
 
 def flag_lines(flags: Iterable[Flag]) -> Iterable[str]:

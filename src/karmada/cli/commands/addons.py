@@ -239,7 +239,12 @@ COMMAND = Command(
     "List, enable and disable optional components of a control plane in a host cluster.",
     subcommands=(
         Command(
-            "addons disable", "NAME...", "Remove addons.", disable, (*_SHARED, Flag("force", False, "Do not ask.", "f"))
+            "addons disable",
+            "NAME...",
+            "Remove addons.",
+            disable,
+            (*_SHARED, Flag("force", False, "Do not ask.", "f")),
+            examples="karmadactl addons disable karmada-descheduler",
         ),
         Command(
             "addons enable",
@@ -267,6 +272,13 @@ COMMAND = Command(
             ),
             examples="karmadactl addons enable karmada-descheduler\nkarmadactl addons enable karmada-dashboard",
         ),
-        Command("addons list", "", "List addons and whether they are enabled.", show, _SHARED),
+        Command(
+            "addons list",
+            "",
+            "List addons and whether they are enabled.",
+            show,
+            _SHARED,
+            examples="karmadactl addons list",
+        ),
     ),
 )

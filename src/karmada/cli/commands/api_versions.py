@@ -25,4 +25,5 @@ COMMAND = Command(
     'List the API versions a server has, as "group/version".',
     run,
     (*common.CONNECTION, common.operation_scope("karmada", "members"), common.cluster_flag()),
+    examples="karmadactl api-versions\nkarmadactl api-versions -s members --cluster=member1",
 )

@@ -123,6 +123,7 @@ COMMAND = Command(
             "List certificates and until when they are good; fails when one ends soon.",
             check,
             (*HOST_FLAGS, common.waiting("within", 2592000.0, "What is soon.")),
+            examples="karmadactl certs check --kubeconfig host.config --within 336h",
         ),
         Command(
             "certs renew",
@@ -137,6 +138,7 @@ COMMAND = Command(
                 Flag("restart", True, "Restart what mounts renewed certificates."),
                 Flag("wait-component-ready-timeout", 120, "Seconds to wait for each of them; 0 waits for ever."),
             ),
+            examples="karmadactl certs renew --kubeconfig host.config",
         ),
     ),
 )

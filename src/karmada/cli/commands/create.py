@@ -116,13 +116,22 @@ _SUBJECTS = (
 _TCP = Flag("tcp", [], "Ports: PORT or PORT:TARGET.")
 
 
-def _sub(name: str, about: str, maker: Any, *flags: Flag, aliases: tuple[str, ...] = ()) -> Command:
-    return Command(f"create {name}", "NAME", about, _made(maker), (*_SHARED, *flags), aliases=aliases)
+def _sub(name: str, about: str, maker: Any, *flags: Flag, example: str, aliases: tuple[str, ...] = ()) -> Command:
+    """`example` is what follows the name of the command."""
+    examples = f"karmadactl create {name} {example}"
+    return Command(
+        f"create {name}", "NAME", about, _made(maker), (*_SHARED, *flags), examples=examples, aliases=aliases
+    )
 
 
 _SECRETS = (
     _sub(
-        "secret generic", "Make a Secret from literals and files.", make.secret, *_DATA, Flag("type", "", "Its type.")
+        "secret generic",
+        "Make a Secret from literals and files.",
+        make.secret,
+        *_DATA,
+        Flag("type", "", "Its type."),
+        example="shop --from-literal=password=s3cret",
     ),
     _sub(
         "secret tls",
@@ -130,6 +139,7 @@ _SECRETS = (
         make.tls_secret,
         Flag("cert", "", "File with the certificate."),
         Flag("key", "", "File with the key."),
+        example="shop --cert=tls.crt --key=tls.key",
     ),
     _sub(
         "secret docker-registry",
@@ -139,6 +149,7 @@ _SECRETS = (
         Flag("docker-username", "", "User."),
         Flag("docker-password", "", "Password."),
         Flag("docker-email", "", "E-mail address."),
+        example="shop --docker-server=registry.example.com --docker-username=jo --docker-password=s3cret",
     ),
 )
 _SERVICES = (
@@ -148,6 +159,7 @@ _SERVICES = (
         make.service("ClusterIP"),
         _TCP,
         Flag("clusterip", "", "Its address, or None."),
+        example="shop --tcp=80:8080",
     ),
     _sub(
         "service nodeport",
@@ -155,14 +167,22 @@ _SERVICES = (
         make.service("NodePort"),
         _TCP,
         Flag("node-port", 0, "The port."),
+        example="shop --tcp=80 --node-port=30080",
     ),
-    _sub("service loadbalancer", "Make a Service with a load balancer.", make.service("LoadBalancer"), _TCP),
+    _sub(
+        "service loadbalancer",
+        "Make a Service with a load balancer.",
+        make.service("LoadBalancer"),
+        _TCP,
+        example="shop --tcp=80:8080",
+    ),
     _sub(
         "service externalname",
         "Make a Service that is another name.",
         make.service("ExternalName"),
         _TCP,
         Flag("external-name", "", "The name."),
+        example="shop --external-name=shop.example.com",
     ),
 )
 
@@ -180,9 +200,29 @@ COMMAND = Command(
         Flag("windows-line-endings", False, "Use the line endings of Windows."),
     ),
     subcommands=(
-        _sub("clusterrole", "Make a ClusterRole.", make.cluster_role, *_RULES, Flag("non-resource-url", [], "Paths.")),
-        _sub("clusterrolebinding", "Make a ClusterRoleBinding.", make.cluster_role_binding, *_SUBJECTS),
-        _sub("configmap", "Make a ConfigMap from literals and files.", make.config_map, *_DATA, aliases=("cm",)),
+        _sub(
+            "clusterrole",
+            "Make a ClusterRole.",
+            make.cluster_role,
+            *_RULES,
+            Flag("non-resource-url", [], "Paths."),
+            example="reader --verb=get,list,watch --resource=pods,deployments.apps",
+        ),
+        _sub(
+            "clusterrolebinding",
+            "Make a ClusterRoleBinding.",
+            make.cluster_role_binding,
+            *_SUBJECTS,
+            example="readers --clusterrole=view --user=jo --group=team-a",
+        ),
+        _sub(
+            "configmap",
+            "Make a ConfigMap from literals and files.",
+            make.config_map,
+            *_DATA,
+            example="shop --from-literal=colour=blue --from-file=shop.conf",
+            aliases=("cm",),
+        ),
         _sub(
             "cronjob",
             "Make a CronJob.",
@@ -190,6 +230,7 @@ COMMAND = Command(
             Flag("image", "", "Image to run."),
             Flag("schedule", "", "When, as cron spells it."),
             Flag("restart", "OnFailure", "OnFailure or Never."),
+            example="hello --image=busybox --schedule='*/5 * * * *' -- date",
             aliases=("cj",),
         ),
         _sub(
@@ -199,6 +240,7 @@ COMMAND = Command(
             Flag("image", [], "Images to run.", repeated=True),
             Flag("port", 0, "Port of the containers."),
             Flag("replicas", 1, "How many.", "r"),
+            example="shop --image=nginx --replicas=3",
             aliases=("deploy",),
         ),
         _sub(
@@ -207,6 +249,7 @@ COMMAND = Command(
             make.ingress,
             Flag("class", "", "Its class."),
             Flag("rule", [], "host/path=service:port[,tls[=secret]].", repeated=True),
+            example="shop --rule='shop.example.com/*=shop:80'",
             aliases=("ing",),
         ),
         _sub(
@@ -215,8 +258,9 @@ COMMAND = Command(
             make.job,
             Flag("image", "", "Image to run."),
             Flag("restart", "Never", "OnFailure or Never."),
+            example="hello --image=busybox -- date",
         ),
-        _sub("namespace", "Make a Namespace.", make.namespace, aliases=("ns",)),
+        _sub("namespace", "Make a Namespace.", make.namespace, example="team-a", aliases=("ns",)),
         _sub(
             "poddisruptionbudget",
             "Make a PodDisruptionBudget.",
@@ -224,6 +268,7 @@ COMMAND = Command(
             Flag("selector", "", "Labels of the pods."),
             Flag("min-available", "", "How many must stay, or a percentage."),
             Flag("max-unavailable", "", "How many may be missing, or a percentage."),
+            example="shop --selector=app=shop --min-available=50%",
             aliases=("pdb",),
         ),
         _sub(
@@ -234,6 +279,7 @@ COMMAND = Command(
             Flag("global-default", False, "Whether pods without a class get it."),
             Flag("description", "", "What it is for."),
             Flag("preemption-policy", "PreemptLowerPriority", "PreemptLowerPriority or Never."),
+            example="urgent --value=1000 --description='must run'",
             aliases=("pc",),
         ),
         _sub(
@@ -242,12 +288,22 @@ COMMAND = Command(
             make.quota,
             Flag("hard", [], "NAME=AMOUNT."),
             Flag("scopes", [], "Scopes."),
+            example="team-a --hard=cpu=8,pods=20",
         ),
-        _sub("role", "Make a Role.", make.role, *_RULES),
-        _sub("rolebinding", "Make a RoleBinding.", make.role_binding, *_SUBJECTS, Flag("role", "", "The Role.")),
+        _sub("role", "Make a Role.", make.role, *_RULES, example="reader --verb=get,list --resource=pods -n team-a"),
+        _sub(
+            "rolebinding",
+            "Make a RoleBinding.",
+            make.role_binding,
+            *_SUBJECTS,
+            Flag("role", "", "The Role."),
+            example="readers --role=reader --serviceaccount=team-a:robot -n team-a",
+        ),
         Command("create secret", "", "Make a Secret.", subcommands=_SECRETS),
         Command("create service", "", "Make a Service.", subcommands=_SERVICES, aliases=("svc",)),
-        _sub("serviceaccount", "Make a ServiceAccount.", make.service_account, aliases=("sa",)),
+        _sub(
+            "serviceaccount", "Make a ServiceAccount.", make.service_account, example="robot -n team-a", aliases=("sa",)
+        ),
         Command(
             "create token",
             "SERVICE_ACCOUNT_NAME",
@@ -259,6 +315,7 @@ COMMAND = Command(
                 Flag("audience", [], "For whom the token is.", repeated=True),
                 common.waiting("duration", 0.0, "How long it is good; 0: as long as the server likes."),
             ),
+            examples="karmadactl create token robot -n team-a --duration=1h",
         ),
     ),
     examples="""

@@ -194,7 +194,14 @@ COMMAND = Command(
             ),
             examples="karmadactl rollout status deployment/nginx",
         ),
-        Command("rollout history", "KIND/NAME", "Show the revisions every cluster has kept.", history, _SHARED),
+        Command(
+            "rollout history",
+            "KIND/NAME",
+            "Show the revisions every cluster has kept.",
+            history,
+            _SHARED,
+            examples="karmadactl rollout history deployment/nginx",
+        ),
         Command(
             "rollout undo",
             "KIND/NAME",

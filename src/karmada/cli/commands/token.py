@@ -116,7 +116,14 @@ COMMAND = Command(
             ),
             examples="karmadactl token create --print-register-command",
         ),
-        Command("token list", "", "List the tokens.", show, common.CONNECTION),
-        Command("token delete", "[token-value] ...", "Remove tokens, by id or in full.", delete, common.CONNECTION),
+        Command("token list", "", "List the tokens.", show, common.CONNECTION, examples="karmadactl token list"),
+        Command(
+            "token delete",
+            "[token-value] ...",
+            "Remove tokens, by id or in full.",
+            delete,
+            common.CONNECTION,
+            examples="karmadactl token delete abcdef",
+        ),
     ),
 )

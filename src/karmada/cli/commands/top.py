@@ -231,6 +231,7 @@ COMMAND = Command(
             "Show what nodes use.",
             nodes,
             (*_SHARED, Flag("show-capacity", False, "Percentages of the capacity, not of what can be allocated.")),
+            examples="karmadactl top nodes -C member1 --sort-by=cpu",
             aliases=("nodes", "no"),
         ),
         Command(

@@ -39,5 +39,6 @@ COMMAND = Command(
     "Print the version of this program.",
     run,
     (Flag("output", "", "json.", "o", check=one_of("--output is json", "", "json")),),
+    examples="karmadactl version -o json",
     offline=True,
 )
