@@ -4,8 +4,9 @@ One set of watches serves everybody whose rights to list and watch are the same 
 once for all of them. A reader that falls behind loses its queue and begins again with a snapshot.
 """
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import Any
 
 import orjson
@@ -59,6 +60,9 @@ class Board:
         self._problems: list[JSONObject] = []
         """Those of the last message."""
         self._policies: bytes = b""
+        self._policies_version = 0
+        """How often policies, or what they hold, changed."""
+        self._making_policies = asyncio.Lock()
         self.feed = Feed(clock, self._change)
 
     def start(self) -> None:
@@ -106,10 +110,19 @@ class Board:
         informers = (self.informers.get(kind) for kind in (POLICIES, WIDE_POLICIES))
         return [policy for one in informers if one is not None and one.has_synced for policy in one.values()]
 
-    def policy_rows(self, make: Callable[["Board"], Any]) -> bytes:
+    async def policy_rows(self, make: Callable[["Board"], Awaitable[Any]]) -> bytes:
         """What `make` says of policies, encoded; made again when policies, or what they hold, changed."""
-        self._policies = self._policies or orjson.dumps(make(self))
-        return self._policies
+        async with self._making_policies:
+            if self._policies:
+                return self._policies
+            version, made = self._policies_version, orjson.dumps(await make(self))
+            if version == self._policies_version:
+                self._policies = made
+            return made
+
+    def _forget_policies(self) -> None:
+        self._policies = b""
+        self._policies_version += 1
 
     def overview(self) -> JSONObject:
         """Everything at a glance."""
@@ -171,7 +184,7 @@ class Board:
         self.feed.touch(clusters={change.key.name for change in changes})
 
     def _policy_changed(self, kind: GroupVersionResource, changes: list[Change[Policy]]) -> None:
-        self._policies = b""
+        self._forget_policies()
         self.feed.touch(topics=("policies",))
 
     def _event_changed(self, kind: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
@@ -207,7 +220,7 @@ class Board:
                 continue
             touched[key] = row["ref"]
         if claimed:
-            self._policies = b""
+            self._forget_policies()
         self.feed.touch(clusters, touched, topics=("policies",) if claimed else ())
 
     def _count(self, row: JSONObject | None, step: int) -> set[str]:

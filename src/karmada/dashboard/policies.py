@@ -1,5 +1,6 @@
 """Policies: what they choose, where it goes, and who else wants the same."""
 
+import asyncio
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -20,13 +21,16 @@ from karmada.policies.matching import Match, Subject, fit
 
 CONFLICTS = 20
 """Conflicts of one policy that are listed."""
+COMPARED = 100_000
+_STEP = 200
+"""Comparisons between two turns of others: some milliseconds."""
 KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
 
 
 async def policies(visit: Visit) -> HttpResponse:
     """All policies that may be read."""
     view = await _view(visit)
-    return HttpResponse(200, view.board.policy_rows(_rows), headers=dict(PRIVATE))
+    return HttpResponse(200, await view.board.policy_rows(_rows), headers=dict(PRIVATE))
 
 
 async def policy(visit: Visit) -> JSONObject:
@@ -45,7 +49,8 @@ async def policy(visit: Visit) -> JSONObject:
     tree = to_tree(found)
     tree["metadata"].pop("managedFields", None)
     known = [found, *(one for one in board.policies() if _ref(one) != own)]
-    row = _row(found, _held(board), _conflicts(known, board))
+    async with visit.context.long:
+        row = _row(found, _held(board), await _conflicts(known, board))
     return {**row, "object": redacted(tree), "matched": matched}
 
 
@@ -57,9 +62,9 @@ async def _view(visit: Visit) -> View:
     return view
 
 
-def _rows(board: Board) -> list[JSONObject]:
+async def _rows(board: Board) -> list[JSONObject]:
     known = sorted(board.policies(), key=lambda one: (one.kind, one.metadata.namespace, one.metadata.name))
-    held, conflicts = _held(board), _conflicts(known, board)
+    held, conflicts = _held(board), await _conflicts(known, board)
     return [_row(policy, held, conflicts) for policy in known]
 
 
@@ -79,13 +84,15 @@ def _row(policy: Policy, held: Counter[str], conflicts: dict[str, list[JSONObjec
     }
 
 
-def _conflicts(known: list[Policy], board: Board) -> dict[str, list[JSONObject]]:
-    """Of every policy, the objects that it selects and another holds."""
+async def _conflicts(known: list[Policy], board: Board, most: int = COMPARED) -> dict[str, list[JSONObject]]:
+    """Of every policy, the objects that it selects and another holds; no more is looked for after `most` comparisons
+    of a policy with an object, and others get their turn in between."""
     by_kind: defaultdict[tuple[str, str], list[Policy]] = defaultdict(list)
     for policy in known:
         for kind in {(one.api_version, one.kind) for one in policy.spec.resource_selectors}:
             by_kind[kind].append(policy)
     found: dict[str, list[JSONObject]] = {}
+    compared = 0
     for row in board.workload_rows():
         reference = row["ref"]
         near: list[PropagationPolicy] = []
@@ -97,6 +104,11 @@ def _conflicts(known: list[Policy], board: Board) -> dict[str, list[JSONObject]]
                 near.append(one)
         if len(near) + len(wide) < 2:
             continue
+        before, compared = compared, compared + len(near) + len(wide)
+        if compared > most:
+            break
+        if before // _STEP < compared // _STEP:
+            await asyncio.sleep(0)
         labels = board.labels(key_of(reference))
         subject = Subject(reference["apiVersion"], reference["kind"], reference["namespace"], reference["name"], labels)
         everybody: list[Policy] = [*near, *wide]
