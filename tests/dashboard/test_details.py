@@ -5,7 +5,7 @@ from typing import Any
 from tests.dashboard.world import Dashboards, deployment, policy
 from tests.membership.world import eventually
 
-from karmada.dashboard.kinds import CLUSTERS
+from karmada.dashboard.kinds import BINDINGS, CLUSTERS
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
@@ -65,3 +65,22 @@ async def test_search_finds_objects_of_all_members(federation: Dashboards) -> No
         ("member1", "Deployment", "nginx"),
         ("member2", "Deployment", "nginx"),
     }
+
+
+async def test_a_copy_whose_ready_replicas_are_no_number_takes_no_other_row_along(dashboards: Dashboards) -> None:
+    """What a member says in the status of a kind that nobody interprets is anything."""
+    browser = await dashboards.admin()
+    bindings = dashboards.hub.resource(BINDINGS)
+    for name, ready in (("odd", "many"), ("fine", 1)):
+        resource = {"apiVersion": "example.io/v1", "kind": "Widget", "namespace": "default", "name": name}
+        spec = {"resource": resource, "replicas": 1, "clusters": [{"name": "member1", "replicas": 1}]}
+        await bindings.create({"metadata": {"name": f"{name}-widget", "namespace": "default"}, "spec": spec})
+        said = {"clusterName": "member1", "applied": True, "status": {"readyReplicas": ready}}
+        patch = {"status": {"aggregatedStatus": [said]}}
+        await bindings.patch(f"{name}-widget", patch, "default", subresource="status")
+
+    async def shown() -> bool:
+        rows = {row["ref"]["name"] for row in (await browser.api("workloads"))["items"]}
+        return rows >= {"odd", "fine"}
+
+    await eventually(shown)

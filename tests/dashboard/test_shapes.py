@@ -121,3 +121,10 @@ def test_templates_say_their_kind_as_lists_leave_it_out() -> None:
     for kind, (api_version, name) in TEMPLATES.items():
         row = row_maker(kind)(orjson.dumps({"metadata": {"name": "x", "namespace": "default"}}))["ref"]
         assert row == {"apiVersion": api_version, "kind": name, "namespace": "default", "name": "x"}
+
+
+@pytest.mark.parametrize("ready", ["many", {}, [1], True, None])
+def test_ready_replicas_that_are_no_number_are_none(ready: Any) -> None:
+    said = [{"clusterName": "member1", "status": {"readyReplicas": ready}}]
+    row = row_maker(BINDINGS)(orjson.dumps({**BINDING, "status": {"aggregatedStatus": said}}))
+    assert (row["clusters"][0]["ready"], row["ready"]) == (0, 0)

@@ -132,6 +132,8 @@ def policy_of(about: JSONObject) -> Ref | None:
 def _share(name: str, replicas: int | None, item: JSONObject) -> JSONObject:
     status = item.get("status")
     ready = status.get("readyReplicas") if isinstance(status, dict) else None
+    if isinstance(ready, bool) or not isinstance(ready, int | float):
+        ready = None  # of kinds that nobody interprets, members say what they like
     if ready is None and replicas and item:
         ready = 0
     return {"name": name, "replicas": replicas, "ready": ready, "health": item.get("health") or "Unknown"}
