@@ -283,6 +283,25 @@ async def test_long_answers_are_passed_on_as_they_come() -> None:
     assert answer.count(b"x") == parts * 10_000
 
 
+@pytest.mark.parametrize("end", [b"0\r\nA: ", b"1;x="], ids=["a trailer", "an extension of a chunk"])
+async def test_an_endpoint_that_sends_framing_without_end_is_cut_off(end: bytes) -> None:
+    sent = 0
+
+    async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n" + end)
+        while sent < 32 * 1024 * 1024:
+            writer.write(b"a" * 65536)
+            sent += 65536
+            await writer.drain()
+
+    backends = Backends()
+    await backends.add(stream)
+    async with gated(backends) as gate:
+        await gate.ask("POST")
+    assert sent < 16 * 1024 * 1024
+
+
 @pytest.mark.parametrize(
     "head", [b"Content-Length: 100\r\n\r\nshort", b"Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n"]
 )

@@ -48,7 +48,9 @@ class UpstreamConnection(asyncio.Protocol):
         self._can_write = asyncio.Event()
         self._can_write.set()
         self._parts: deque[bytes] = deque()
-        self.held = self._head_bytes = 0
+        self.held = 0
+        self._quiet = 0
+        """Bytes without a complete head or a part of the body: the parser keeps what is unfinished, without a bound."""
         self._paused = self._until_end = False
         self._error: Broken | None = None
         self.status = 0
@@ -63,7 +65,7 @@ class UpstreamConnection(asyncio.Protocol):
         """Send a request and wait for the head of its answer; raises `Broken`."""
         if self._transport is None or self._transport.is_closing():
             raise Broken("the connection was closed before the request", False)
-        self.status, self.headers, self._head_bytes = 0, [], 0
+        self.status, self.headers, self._quiet = 0, [], 0
         self.complete = self._until_end = False
         self._transport.write(request)
         while not self.status:
@@ -150,11 +152,10 @@ class UpstreamConnection(asyncio.Protocol):
         self._wake()
 
     def _feed(self, data: bytes) -> None:
-        if not self.status:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_LIMIT + BUFFERED:
-                self._fail("the head of the answer is too large")
-                return
+        self._quiet += len(data)
+        if self._quiet > HEAD_LIMIT + BUFFERED:
+            self._fail("the head of the answer is too large, or what stands between the parts of its body")
+            return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -202,12 +203,13 @@ class UpstreamConnection(asyncio.Protocol):
         if status < 200 and status != 101:
             self.headers = []
             return
-        self.status = status
+        self.status, self._quiet = status, 0
         framed = any(name in ("content-length", "transfer-encoding") for name, _ in self.headers)
         self._until_end = not framed and status not in (204, 304)
 
     def on_body(self, body: bytes) -> None:
         """A part of the body."""
+        self._quiet = 0
         self._hold(body)
 
     def on_message_complete(self) -> None:
