@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from karmada.aggregated.proxy import fanout
+from karmada.aggregated.proxy.exchange import ExchangeFailed, exchange
 from karmada.aggregated.proxy.fanout import FanOut
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstream, Upstreams
@@ -198,3 +199,39 @@ async def test_a_user_asks_all_clusters_a_few_times_at_once() -> None:
     assert refused.value.code == 429
     fleet.gate.set()
     assert all(isinstance(answer, Answer) for answer in await asyncio.gather(*waiting))
+
+
+class Endless:
+    """A member that ends its answer, and what ends it never does."""
+
+    def __init__(self, part: bytes, beginning: bytes) -> None:
+        self.part = part
+        self._beginning = beginning
+        self.sent = 0
+
+    async def read(self) -> bytes:
+        data, self._beginning = self._beginning or self.part, b""
+        self.sent += len(data)
+        assert self.sent < 32 * 1024 * 1024, "it is read on and on"
+        return data
+
+    async def write(self, data: bytes) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+
+@pytest.mark.parametrize(
+    ("end", "part"),
+    [(b"0\r\nA: ", b"a" * 65536), (b"0\r\n", b"A: b\r\n" * 10_000), (b"1;x=", b"a" * 65536)],
+    ids=["one trailer", "many trailers", "an extension of a chunk"],
+)
+async def test_a_member_whose_answer_has_no_end_is_cut_off(end: bytes, part: bytes) -> None:
+    member = Endless(part, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n" + end)
+    reply, body = await exchange(member, b"GET / HTTP/1.1\r\n\r\n", b"", only_head=False)
+    assert await anext(body) == b"ok"
+    with pytest.raises(ExchangeFailed):
+        await anext(body)
+    assert member.sent < 1024 * 1024
+    assert reply.headers == [("transfer-encoding", "chunked")]

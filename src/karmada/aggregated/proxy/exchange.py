@@ -49,9 +49,14 @@ class _Parser:
         self.parts: list[bytes] = []
         self.has_head = False
         self.is_complete = False
+        self._quiet = 0
+        """Bytes since the head or a part of the body: the parser keeps what is unfinished, without a bound."""
         self._parser = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
+        self._quiet += len(data)
+        if self.has_head and self._quiet > HEAD_LIMIT:
+            raise ExchangeFailed("what stands between the parts of the answer is too large")
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -61,6 +66,8 @@ class _Parser:
             raise ExchangeFailed(f"the answer is not valid HTTP: {error}") from error
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self.has_head:
+            return  # trailers are dropped
         self._reply.headers.append((name.decode("latin-1").lower(), value.decode("latin-1")))
 
     def on_headers_complete(self) -> None:
@@ -70,8 +77,10 @@ class _Parser:
             return
         self._reply.status = status
         self.has_head = True
+        self._quiet = 0
 
     def on_body(self, body: bytes) -> None:
+        self._quiet = 0
         self.parts.append(body)
 
     def on_message_complete(self) -> None:
