@@ -1,6 +1,7 @@
 """Which backend a request goes to."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -10,7 +11,9 @@ from tests.growth import Work, counted, excess, grows, work
 
 from karmada.api.networking.v1alpha1 import MultiClusterIngress
 from karmada.gateway.forwarding import host_of
+from karmada.gateway.reconcilers import GatewayReconcilers, ServiceState
 from karmada.gateway.routes import HOST_TAKEN, PATH_TAKEN, PATH_TOO_LONG, UNSUPPORTED, IngressKey, Table, build
+from karmada.gateway.status import states_of
 
 SOME = IngressKey("default", "web")
 
@@ -137,6 +140,18 @@ def test_the_users_of_a_backend_are_found_without_comparing_each_with_all_others
     def measured(count: int) -> Work:
         table = build([ingress(("a", [path(f"/{n}", "web")]), name=counted(f"w{n}")) for n in range(count)])
         return work(lambda: len(table.backends()))
+
+    assert not grows(excess(measured) or Work(0, 0, 0))
+
+
+def test_the_services_of_an_ingress_are_found_without_looking_at_those_of_all_others() -> None:
+    def measured(count: int) -> Work:
+        table = build([ingress(("a", [path(f"/{n}", f"s{n}")]), name=f"w{n}") for n in range(count)])
+        known = {("default", f"s{n}"): ServiceState(("m1",)) for n in range(count)}
+        reconcilers = cast(GatewayReconcilers, SimpleNamespace(table=table, states=known))
+        assert states_of(reconcilers, IngressKey("default", "w3")) == {("default", "s3"): ServiceState(("m1",))}
+        keys = [IngressKey("default", f"w{n}") for n in range(count)]
+        return work(lambda: sum(len(states_of(reconcilers, key)) for key in keys))
 
     assert not grows(excess(measured) or Work(0, 0, 0))
 

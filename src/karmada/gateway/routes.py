@@ -124,6 +124,8 @@ class Table:
     """By host; under the empty name the one for all others."""
     default: Route | None = None
     problems: dict[IngressKey, list[Problem]] = field(default_factory=dict)
+    services: dict[IngressKey, dict[tuple[str, str], None]] = field(default_factory=dict)
+    """Namespaces and names of the Services that each ingress leads to."""
 
     def match(self, host: str, path: str, request: HttpRequest | None = None) -> Route | None:
         """The route of a request; None when nobody answers it."""
@@ -180,6 +182,9 @@ def build(ingresses: Iterable[MultiClusterIngress], class_name: str = "", routes
             chosen.append((key, spec))
     for host in table.hosts.values():
         host.sort()
+    for backend, users in table.backends().items():
+        for user in users:
+            table.services.setdefault(user, {})[backend.namespace, backend.service] = None
     # Not before all hosts have an owner: who asks first for a certificate need not be who names the host.
     covered = {(host.owner.namespace, wildcard(name)) for name, host in table.hosts.items()}
     for key, spec in chosen:

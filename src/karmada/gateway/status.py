@@ -72,9 +72,7 @@ class StatusWriter:
 
 def states_of(reconcilers: GatewayReconcilers, key: IngressKey) -> dict[ServiceKey, ServiceState]:
     """What is known of the Services that an ingress or route leads to."""
-    services = dict.fromkeys(
-        (backend.namespace, backend.service) for backend, users in reconcilers.table.backends().items() if key in users
-    )
+    services = reconcilers.table.services.get(key, {})
     return {name: reconcilers.states[name] for name in services if name in reconcilers.states}
 
 
