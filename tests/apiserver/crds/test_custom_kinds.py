@@ -368,3 +368,39 @@ def test_formats_that_mean_nothing_bring_a_warning_where_they_are_new() -> None:
     old, new = definition(version("v1", good)), definition(version("v1", {**fields, **good}))
     assert format_warnings(new, old) == ['unrecognized format "date"', 'unrecognized format "zz"']
     assert format_warnings(new, new) == []
+
+
+def converting(client: dict[str, Any], *versions: str) -> dict[str, Any]:
+    webhook = {"clientConfig": client, "conversionReviewVersions": list(versions or ("v1",))}
+    return definition(conversion={"strategy": "Webhook", "webhook": webhook})
+
+
+@pytest.mark.parametrize(
+    ("client", "field"),
+    [
+        ({"url": "http://x"}, "url"),
+        ({"url": "https://u:p@x"}, "url"),
+        ({"url": "https://x?a"}, "url"),
+        ({"service": {"name": "s", "namespace": "n", "port": 0}}, "service.port"),
+        ({"service": {"name": "s", "namespace": "n", "path": "/a//b"}}, "service.path"),
+        ({"service": {"name": "s"}}, "service.name"),
+    ],
+)
+def test_a_conversion_webhook_is_at_a_place_that_can_be_reached(client: dict[str, Any], field: str) -> None:
+    [error] = validate_crd(converting(client), None)
+    assert error.field == f"spec.conversion.webhookClientConfig.{field}"
+    assert validate_crd(converting({"url": "https://x/y"}), None) == []
+    assert validate_crd(converting({"service": {"name": "s", "namespace": "n", "path": "/a"}}), None) == []
+
+
+@pytest.mark.parametrize(("versions", "place"), [(("v1", "v1"), "[1]"), (("v1", "v2 x"), "[1]"), (("v2",), "")])
+def test_versions_of_conversion_reviews_are_named_once_and_known(versions: tuple[str, ...], place: str) -> None:
+    [error] = validate_crd(converting({"url": "https://x"}, *versions), None)
+    assert error.field == f"spec.conversion.conversionReviewVersions{place}"
+
+
+def test_only_the_strategy_webhook_has_a_webhook() -> None:
+    crd = converting({"url": "https://x"})
+    crd["spec"]["conversion"]["strategy"] = "None"
+    fields = [error.field for error in validate_crd(crd, None)]
+    assert fields == ["spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"]

@@ -5,6 +5,7 @@ from typing import Any
 
 from karmada.api import name_rules
 from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
+from karmada.api.webhook_clients import client_config
 from karmada.apiserver.crds.costs import TooExpensive
 from karmada.apiserver.crds.dump import dump_versions
 from karmada.apiserver.crds.selectable_fields import validate_selectable_fields
@@ -204,23 +205,24 @@ def _conversion(conversion: JSONObject) -> list[FieldError]:
     if strategy not in ("None", "Webhook"):
         return [not_supported("spec.conversion.strategy", strategy, ("None", "Webhook"))]
     webhook = conversion.get("webhook") or {}
+    client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
+    place, reviews = "spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"
     if strategy == "None":
-        if webhook:
-            return [forbidden("spec.conversion.webhook", "should not be set when strategy is not set to Webhook")]
-        return []
-    errors: list[FieldError] = []
-    client = webhook.get("clientConfig")
-    place = "spec.conversion.webhookClientConfig"
+        text = "should not be set when strategy is not set to Webhook"
+        return [forbidden(field, text) for field, given in ((place, client is not None), (reviews, versions)) if given]
     if client is None:
-        errors.append(required(place, "required when strategy is set to Webhook"))
-    elif bool(client.get("url")) == bool(client.get("service")):
-        errors.append(required(place, "exactly one of url or service is required"))
-    if not webhook.get("conversionReviewVersions"):
-        errors.append(required("spec.conversion.conversionReviewVersions"))
-    elif not {"v1", "v1beta1"} & set(webhook["conversionReviewVersions"]):
-        text = "must include at least one of v1, v1beta1"
-        found = webhook["conversionReviewVersions"]
-        errors.append(invalid("spec.conversion.conversionReviewVersions", found, text))
+        errors = [required(place, "required when strategy is set to Webhook")]
+    else:
+        errors = client_config(client, place)
+    if not versions:
+        return [*errors, required(reviews)]
+    for index, name in enumerate(versions):
+        field = f"{reviews}[{index}]"
+        errors += [invalid(field, name, problem) for problem in name_rules.dns_1035_label(name)]
+        if name in versions[:index]:
+            errors.append(invalid(field, name, "duplicate version"))
+    if not {"v1", "v1beta1"} & set(versions):
+        errors.append(invalid(reviews, versions, "must include at least one of v1, v1beta1"))
     return errors
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from karmada.api import name_rules
 from karmada.api.field_errors import duplicate, invalid, required
+from karmada.api.webhook_clients import client_config
 from karmada.apiserver.builtin.strategies.admission_rules import rule_errors
 from karmada.apiserver.builtin.strategies.common import (
     Errors,
@@ -17,7 +18,6 @@ from karmada.apiserver.builtin.strategies.common import (
 )
 from karmada.apiserver.builtin.strategies.match_conditions import match_conditions
 from karmada.apiserver.builtin.strategies.policy_variables import given
-from karmada.apiserver.builtin.strategies.webhook_clients import client_config
 from karmada.apiserver.resources import Strategy
 from karmada.apiserver.schema.metadata import in_characters
 

@@ -1,8 +1,12 @@
 """Where a webhook is: a URL or a service."""
 
-from karmada.api.field_errors import invalid, required
+from typing import Any
+
+from karmada.api.field_errors import FieldError, invalid, required
 from karmada.api.webhook_urls import service_path_errors, url_errors
-from karmada.apiserver.builtin.strategies.common import Errors, JSONObject
+
+JSONObject = dict[str, Any]
+Errors = list[FieldError]
 
 
 def client_config(config: JSONObject, path: str) -> Errors:
@@ -17,7 +21,7 @@ def _service(service: JSONObject, field: str) -> Errors:
     # The reference names the one where the other is missing.
     errors: Errors = [] if service.get("namespace") else [required(f"{field}.name")]
     errors += [] if service.get("name") else [required(f"{field}.namespace")]
-    port = service["port"]
+    port = service.get("port", 443)
     if not 1 <= port <= 65535:
         errors.append(invalid(f"{field}.port", port, "port is not valid: must be between 1 and 65535, inclusive"))
     path = service.get("path")
