@@ -404,3 +404,17 @@ def test_only_the_strategy_webhook_has_a_webhook() -> None:
     crd["spec"]["conversion"]["strategy"] = "None"
     fields = [error.field for error in validate_crd(crd, None)]
     assert fields == ["spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"]
+
+
+@pytest.mark.parametrize(
+    ("deprecated", "warning", "why"),
+    [
+        (False, "old", "can only be set for deprecated versions"),
+        (True, "", "must not be an empty string"),
+        (True, "\u00e9" * 129, "must be <= 256 characters long"),
+        (True, "\u00e9a\nb", "non-printable character found at index 3"),
+    ],
+)
+def test_a_warning_of_a_deprecated_version_fits_into_a_header(deprecated: bool, warning: str, why: str) -> None:
+    [error] = validate_crd(definition(version("v1", {}, deprecated=deprecated, deprecationWarning=warning)), None)
+    assert (error.field, error.message.endswith(why)) == ("spec.versions[0].deprecationWarning", True)

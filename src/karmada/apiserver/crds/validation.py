@@ -16,6 +16,7 @@ _SIMPLE_PATH = re.compile(r"(\.[^.\[\]]+)+(\[[^\]]*\])?.*")
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("", "byte", "date", "date-time", "double", "float", "int32", "int64", "name", "password")
 _APPROVED = "api-approved.kubernetes.io"
+_LONGEST_WARNING = 256
 _PER_VERSION = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
@@ -89,6 +90,8 @@ def _versions(versions: list[JSONObject]) -> list[FieldError]:
     if sum(1 for version in versions if version.get("storage")) != 1:
         text = "must have exactly one version marked as storage version"
         errors.append(invalid("spec.versions", dump_versions(versions, shared), text))
+    for index, version in enumerate(versions):
+        errors += _deprecation(version, f"spec.versions[{index}].deprecationWarning")
     for index, version in enumerate(versions):
         errors += _version(version, index, shared)
         if len(shared) == len(_PER_VERSION):
@@ -223,6 +226,26 @@ def _conversion(conversion: JSONObject) -> list[FieldError]:
             errors.append(invalid(field, name, "duplicate version"))
     if not {"v1", "v1beta1"} & set(versions):
         errors.append(invalid(reviews, versions, "must include at least one of v1, v1beta1"))
+    return errors
+
+
+def _deprecation(version: JSONObject, field: str) -> list[FieldError]:
+    """A warning about a version is sent with every answer, in a header."""
+    text = version.get("deprecationWarning")
+    if text is None:
+        return []
+    if not version.get("deprecated"):
+        return [invalid(field, text, "can only be set for deprecated versions")]
+    if not text:
+        return [invalid(field, text, "must not be an empty string")]
+    errors = []
+    if len(text.encode()) > _LONGEST_WARNING:
+        errors.append(invalid(field, text, f"must be <= {_LONGEST_WARNING} characters long"))
+    place = next((place for place, letter in enumerate(text) if not letter.isprintable()), None)
+    if place is not None:
+        place = len(text[:place].encode())
+        why = f"must only contain printable UTF-8 characters; non-printable character found at index {place}"
+        errors.append(invalid(field, text, why))
     return errors
 
 
