@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from karmada.apiserver.auth.authentication import Authenticator
@@ -55,6 +57,19 @@ def test_access_is_answered_with_the_reason(context):
             ["spec.nonResourceAttributes"],
         ),
         ({"resourceAttributes": {"verb": "get"}}, ["spec.user"]),
+        (
+            {"user": "u", "resourceAttributes": {"verb": "get", "labelSelector": {}}},
+            ["spec.resourceAttributes.labelSelector.requirements"],
+        ),
+        (
+            {
+                "user": "u",
+                "resourceAttributes": {
+                    "fieldSelector": {"rawSelector": "a=b", "requirements": [{"key": "a", "operator": "Exists"}]}
+                },
+            },
+            ["spec.resourceAttributes.fieldSelector.rawSelector"],
+        ),
     ],
 )
 def test_incomplete_questions_are_invalid(context, spec, fields):
@@ -90,6 +105,18 @@ def test_rules_of_oneself(context):
         "nonResourceRules": [],
         "incomplete": False,
     }
+
+
+def test_who_may_do_everything_is_told_so_once(context):
+    rules = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
+    context.rbac.put("clusterroles", {"metadata": {"name": "all"}, "rules": rules})
+    reference, subjects = {"kind": "ClusterRole", "name": "all"}, [{"kind": "Group", "name": "system:masters"}]
+    binding = {"metadata": {"name": "all"}, "roleRef": reference, "subjects": subjects}
+    context.rbac.put("clusterrolebindings", binding)
+    master = replace(context, user=UserInfo("m", ("system:masters",)))
+    status = self_subject_rules_review({**HEAD, "spec": {"namespace": "ns"}}, master)["status"]
+    assert status["resourceRules"] == [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+    assert status["nonResourceRules"] == [{"verbs": ["*"], "nonResourceURLs": ["*"]}]
 
 
 def test_oneself(context):

@@ -89,7 +89,7 @@ def self_subject_rules_review(obj: JSONObject, context: ReviewContext) -> JSONOb
         raise bad_request("no namespace on request")
     rules = context.rbac.rules_for(context.user, namespace)
     if MASTERS in context.user.groups:
-        rules = _EVERYTHING + rules
+        rules = _EVERYTHING + [rule for rule in rules if rule not in _EVERYTHING]
     status = {
         "resourceRules": [rule.to_object() for rule in rules if not rule.urls],
         "nonResourceRules": [rule.to_object() for rule in rules if rule.urls],
@@ -195,7 +195,26 @@ def _access_errors(spec: JSONObject, needs_user: bool) -> list[FieldError]:
     if needs_user and not spec.get("user") and not spec.get("groups"):
         message = 'Invalid value: "": at least one of user or group must be specified'
         errors.append(FieldError("FieldValueInvalid", "spec.user", message))
-    return errors
+    return errors + [error for word in _SELECTORS for error in _selector_errors(resource or {}, word)]
+
+
+_SELECTORS = ("fieldSelector", "labelSelector")
+
+
+def _selector_errors(attributes: JSONObject, word: str) -> list[FieldError]:
+    """A selector that narrows what is asked about says so in one way."""
+    selector = attributes.get(word)
+    if selector is None:
+        return []
+    place = f"spec.resourceAttributes.{word}"
+    raw, requirements = selector.get("rawSelector"), selector.get("requirements")
+    if raw and requirements:
+        message = f'Invalid value: "{raw}": may not specified at the same time as requirements'
+        return [FieldError("FieldValueInvalid", f"{place}.rawSelector", message)]
+    if not raw and not requirements:
+        message = f"Required value: when {place} is specified, requirements or rawSelector is required"
+        return [FieldError("FieldValueRequired", f"{place}.requirements", message)]
+    return []
 
 
 def _metadata_errors(obj: JSONObject, allowed: tuple[str, ...]) -> list[FieldError]:
