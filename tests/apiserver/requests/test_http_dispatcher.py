@@ -279,3 +279,13 @@ async def test_a_large_document_is_not_sent_again_to_who_has_it(http, path, acce
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/openid/v1/jwks"])
 async def test_what_tokens_are_checked_by_may_be_kept_for_an_hour(http, path):
     assert (await http("GET", path)).headers["Cache-Control"] == "public, max-age=3600"
+
+
+@pytest.mark.parametrize("media", ["merge-patch", "strategic-merge-patch"])
+async def test_what_a_patch_says_twice_is_reported(http, media):
+    await http("POST", MAPS, {"metadata": {"name": "a"}})
+    kind, body = f"application/{media}+json", b'{"data":{"k":"v","k":"w"}}'
+    warned = await http("PATCH", f"{MAPS}/a", body, content_type=kind)
+    assert (warned.status, warned.headers["Warning"]) == (200, ['299 - "duplicate field \\"data.k\\""'])
+    assert "Warning" not in (await http("PATCH", f"{MAPS}/a?fieldValidation=Ignore", body, content_type=kind)).headers
+    assert (await http("PATCH", f"{MAPS}/a?fieldValidation=Strict", body, content_type=kind)).status == 422

@@ -60,6 +60,11 @@ def tree(call: Call, kind: str) -> tuple[Any, list[str]]:
     raise unsupported_media_type(_UNKNOWN)
 
 
+def duplicates(call: Call, decoded: Any) -> list[str]:
+    """The paths of members that occur twice in the body of a patch."""
+    return _duplicates(call.body, decoded) if isinstance(call.body, bytes) and _reports(call) else []
+
+
 def _reports(call: Call) -> bool:
     """Whether duplicate keys would be reported to anyone: callers in this process hear no warnings."""
     return call.http is not None or call.params.get("fieldValidation") == "Strict"
