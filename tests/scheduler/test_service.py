@@ -480,12 +480,17 @@ def test_a_result_whose_status_could_not_be_written_is_reported_later() -> None:
     on_a_plane(scenario)
 
 
-def test_what_an_attempt_that_was_cut_short_had_to_say_is_said() -> None:
+FAILED = {"type": "Scheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
+
+
+@pytest.mark.parametrize("said", [[], [FAILED | {"lastTransitionTime": "2026-01-01T00:00:00Z"}]], ids=["", "failed"])
+def test_what_an_attempt_that_was_cut_short_had_to_say_is_said(said: list[dict[str, str]]) -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1")
         suspended = {"suspension": {"scheduling": True}}
         await plane.bind("web", 2, {"replicaScheduling": DYNAMIC}, **suspended)
         bindings = plane.client.resource(BINDINGS)
+        await bindings.patch("web", {"status": {"conditions": said}}, "default", subresource="status")
         placement = (await plane.binding("web"))["spec"]["placement"]
         applied = {"policy.karmada.io/applied-placement": orjson.dumps(placement).decode()}
         result = {"clusters": [{"name": "member1", "replicas": 2}], "suspension": None}
@@ -495,6 +500,22 @@ def test_what_an_attempt_that_was_cut_short_had_to_say_is_said() -> None:
         assert binding["status"]["schedulerObservedGeneration"] == binding["metadata"]["generation"]
         assert "lastScheduledTime" in binding["status"]
         assert (await plane.condition("web"))["reason"] == "Success"
+
+    on_a_plane(scenario)
+
+
+def test_a_failure_is_over_when_the_clusters_are_enough_again() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", 3)
+        await plane.bind("web", 2, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        scheduled = (await plane.binding("web"))["status"]["lastScheduledTime"]
+        for replicas, reason in ((9, "Unschedulable"), (2, "Success")):
+            await plane.client.resource(BINDINGS).patch("web", {"spec": {"replicas": replicas}}, "default")
+            await plane.settle(2)
+            assert (await plane.condition("web"))["reason"] == reason
+        assert await plane.result("web") == {"member1": 2}
+        assert (await plane.binding("web"))["status"]["lastScheduledTime"] == scheduled
 
     on_a_plane(scenario)
 

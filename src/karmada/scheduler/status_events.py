@@ -60,15 +60,18 @@ class OutcomeReporter:
     async def nothing_to_decide(self, binding: Binding) -> None:
         """Note that this generation is placed as it should be.
 
-        Clusters without a condition were written by an attempt that was cut short: its report is made up for.
+        Clusters without a condition, or with that of a failure, were written by an attempt that was cut short, or are
+        enough again: what would have been reported is made up for.
         """
-        generation = binding.metadata.generation
-        reported = any(condition.type == conditions.SCHEDULED for condition in binding.status.conditions)
-        if binding.spec.clusters and not reported:
+        status, generation = binding.status, binding.metadata.generation
+        says = next((found.status for found in status.conditions if found.type == conditions.SCHEDULED), "")
+        if binding.spec.clusters and says != "True":
             now = self._clock.now()
-            observed = {"scheduler_observed_generation": generation, "last_scheduled_time": rfc3339(now)}
+            observed: dict[str, Any] = {"scheduler_observed_generation": generation}
+            if status.last_scheduled_time is None:
+                observed["last_scheduled_time"] = rfc3339(now)
             await self._writer.status(binding, SUCCESS, now, **observed)
-        elif binding.status.scheduler_observed_generation != generation:
+        elif status.scheduler_observed_generation != generation:
             await self._writer.observed(binding)
 
     async def refused(self, binding: Binding, error: ApiError) -> None:
