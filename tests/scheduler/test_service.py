@@ -359,6 +359,27 @@ def test_workloads_of_an_anti_affinity_group_avoid_each_other_even_when_they_com
     on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
 
 
+@pytest.mark.parametrize("leaves", ["gone", "moved", "of another group"])
+def test_a_workload_of_an_anti_affinity_group_is_placed_when_the_other_leaves_its_cluster(leaves: str) -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        for name in ("a", "b"):
+            await plane.bind(name, workloadAffinityGroups={"antiAffinityGroup": "db"})
+            await plane.settle()
+        assert (await plane.condition("b"))["reason"] == "NoClusterFit"
+        bindings = plane.client.resource(BINDINGS)
+        if leaves == "gone":
+            await bindings.delete("a", "default")
+        elif leaves == "moved":
+            await bindings.patch("a", {"spec": {"clusters": [], "suspension": {"scheduling": True}}}, "default")
+        else:
+            await bindings.patch("a", {"spec": {"workloadAffinityGroups": {"antiAffinityGroup": "web"}}}, "default")
+        await plane.settle(2)
+        assert await plane.result("b") == {"member1": 2}
+
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
+
+
 def test_what_was_just_placed_counts_before_clusters_report_it() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1", pods=10)

@@ -225,6 +225,8 @@ class Scheduler:
     def _bindings_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
             key = BindingKey(*change.key)
+            if self._peers is not None:
+                self._peers_moved(key, change)
             if change.new is None:
                 self._affinities.discard(key)
                 self._forget(key)
@@ -244,6 +246,16 @@ class Scheduler:
                 continue
             event = "BindingAdd" if change.old is None else "BindingUpdate"
             self._enqueue(key, event, binding, background=change.initial)
+
+    def _peers_moved(self, key: BindingKey, change: Change[Any]) -> None:
+        """A binding came to other clusters or groups, or left them: those that no cluster fitted because of it may fit
+        now."""
+        before, after = (_place(item.value) if item is not None else None for item in (change.old, change.new))
+        if before is None or before == after:
+            return
+        for other in sorted(other for other in self._nowhere if other.namespace == key.namespace and other != key):
+            self._disturbed.add(other)
+            self._enqueue(other, "BindingUpdate")
 
     def _shard_acquired(self, shard: int) -> None:
         """Look at the bindings of a shard as after a start: another scheduler may have decided about them."""
@@ -494,3 +506,8 @@ class Scheduler:
     def _is_settled(self, key: BindingKey, binding: Binding) -> bool:
         known = self._settled.get(key)
         return known == (binding.metadata.uid, binding.metadata.generation) and key not in self._disturbed
+
+
+def _place(binding: Binding) -> tuple[object, ...]:
+    """What of a binding others of its groups look at."""
+    return binding.spec.clusters, binding.spec.workload_affinity_groups
