@@ -170,6 +170,17 @@ class Source:
         self.handler(resource, [Change(item, None) if gone else Change(None, item)])
 
 
+def test_all_bindings_of_a_template_that_was_not_shown_are_looked_at_when_it_is():
+    source, woken = Source(), []
+    awaited = AwaitedTemplates(source, woken.append)
+    keys = [BindingKey("default", name) for name in ("one", "two", "gone")]
+    for key in keys:
+        awaited.note(key, about())
+    awaited.forget(keys[2])
+    source.shows("c")
+    assert woken == keys[:2]
+
+
 def test_a_binding_whose_template_was_not_shown_is_looked_at_once_when_it_is():
     source, woken = Source(), []
     awaited = AwaitedTemplates(source, woken.append)

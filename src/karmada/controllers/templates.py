@@ -170,22 +170,27 @@ class AwaitedTemplates:
 
     def __init__(self, templates: Templates, wake: Callable[[BindingKey], None]) -> None:
         self._wake = wake
-        self._waiting: dict[tuple[str, str, str, str], BindingKey] = {}
+        self._waiting: dict[tuple[str, str, str, str], dict[BindingKey, None]] = {}
+        """By template; in order."""
         templates.add_handler(self._changed)
 
     def note(self, key: BindingKey, template: ObjectReference) -> None:
         """A binding was looked at without its template."""
-        self._waiting[template.api_version, template.kind, template.namespace, template.name] = key
+        which = (template.api_version, template.kind, template.namespace, template.name)
+        self._waiting.setdefault(which, {})[key] = None
 
     def forget(self, key: BindingKey) -> None:
         """The binding is gone."""
-        if self._waiting:
-            self._waiting = {template: known for template, known in self._waiting.items() if known != key}
+        for which in [which for which, waiting in self._waiting.items() if key in waiting]:
+            del self._waiting[which][key]
+            if not self._waiting[which]:
+                del self._waiting[which]
 
     def _changed(self, resource: ApiResource, changes: list[Change[JSONObject]]) -> None:
         if not self._waiting:
             return
         for change in changes:
             which = (resource.api_version, resource.kind, change.key.namespace, change.key.name)
-            if change.new is not None and (key := self._waiting.pop(which, None)) is not None:
-                self._wake(key)
+            if change.new is not None:
+                for key in self._waiting.pop(which, {}):
+                    self._wake(key)
