@@ -1,5 +1,6 @@
 """What a new user types and mistypes: a sentence each time, never a traceback, and nothing that happens in silence."""
 
+import argparse
 import io
 import json
 import os
@@ -22,7 +23,10 @@ import psutil
 import pytest
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
+from karmada.simulator.command import parser as simulation
 from karmada.standalone.layout import Layout
+from karmada.standalone.main import DELEGATED
+from karmada.standalone.main import parser as program
 from karmada.standalone.progress import Reporter
 
 PROGRAM = [sys.executable, "-m", "karmada.standalone.main"]
@@ -260,6 +264,40 @@ def until_ctrl_c(arguments: Sequence[str], columns: int, seen: str, **environmen
     assert process.wait(30) == 0
     os.close(screen)
     return text
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "several"])
+def test_a_number_of_members_that_is_none_is_refused_before_anything_runs(tmp_path: Path, count: str) -> None:
+    outcome = karmada("up", f"--members={count}", "--data", str(tmp_path / "federation"))
+    assert outcome.returncode == 2
+    assert f"argument --members: {count!r} is no number above 0" in outcome.stderr
+    assert not (tmp_path / "federation").exists()
+
+
+def test_logs_of_what_was_never_started_say_so(tmp_path: Path) -> None:
+    outcome = karmada("logs", "--data", str(tmp_path))
+    assert (outcome.returncode, outcome.stdout) == (1, "")
+    start = f"`karmada up --data {tmp_path}` does"
+    assert outcome.stderr == f"error: there are no logs in {tmp_path}: nothing was started there; {start}\n"
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands of a program that are described here."""
+    (found,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: command for name, command in found.choices.items() if name not in DELEGATED}
+
+
+@pytest.mark.parametrize("program", [program(), simulation()], ids=["karmada", "karmada sim"])
+def test_every_command_says_what_it_and_its_flags_do_and_shows_an_example(program: argparse.ArgumentParser) -> None:
+    for name, command in _commands(program).items():
+        assert f"examples:\n  {program.prog} {name}" in command.format_help()
+        assert not [flag.option_strings for flag in command._actions if flag.option_strings and not flag.help]
+
+
+def test_what_is_no_json_is_refused_with_a_sentence() -> None:
+    outcome = karmada("sim", "webhook", "member1", "mesh", "--merge", "{labels}")
+    assert outcome.returncode == 2
+    assert "argument --merge: '{labels}' is no object in JSON: write it as" in outcome.stderr
 
 
 @pytest.mark.parametrize("words", [["status"], ["dashboard-token"], ["gateway"]], ids=lambda words: words[0])

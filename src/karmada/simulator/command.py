@@ -68,50 +68,103 @@ def parser() -> argparse.ArgumentParser:
         "--data", type=Path, default=home, metavar="DIR", help="where the federation is kept (default: %(default)s)"
     )
     commands = flags.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="show members and what is wrong with them")
-    fault = commands.add_parser("fault", help="change what is wrong with a member's API server")
+    _command(commands, "list", "show members and what is wrong with them", "list")
+    fault = _command(
+        commands,
+        "fault",
+        "change what is wrong with a member's API server",
+        "fault member1 --down",
+        "fault member1 --slow 300 --skew 3600",
+        "fault member1 --clear",
+    )
     fault.add_argument("member")
-    fault.add_argument("--down", action=argparse.BooleanOptionalAction)
-    fault.add_argument("--up", dest="down", action="store_false", default=None)
-    fault.add_argument("--hang", action=argparse.BooleanOptionalAction)
-    fault.add_argument("--slow", type=int, metavar="MILLISECONDS")
+    fault.add_argument("--down", action=argparse.BooleanOptionalAction, help="take no connections")
+    fault.add_argument("--up", dest="down", action="store_false", default=None, help="the same as --no-down")
+    fault.add_argument("--hang", action=argparse.BooleanOptionalAction, help="let requests wait until it ends")
+    fault.add_argument("--slow", type=int, metavar="MILLISECONDS", help="delay every answer; 0 ends it")
     fault.add_argument("--reject", type=int, metavar="CODE", help="answer everything with this code; 0 ends it")
     fault.add_argument("--network-down", action=argparse.BooleanOptionalAction, help="cut its pods off")
     fault.add_argument("--expired", action=argparse.BooleanOptionalAction, help="show an expired certificate")
-    fault.add_argument("--skew", type=float, metavar="SECONDS")
-    fault.add_argument("--clear", action="store_true", help="mend everything")
-    node = commands.add_parser("node", help="stop or start the kubelet of a node")
+    fault.add_argument("--skew", type=float, metavar="SECONDS", help="have its clock go wrong; 0 ends it")
+    fault.add_argument("--clear", action="store_true", help="end all of these faults")
+    node = _command(commands, "node", "stop or start the kubelet of a node", "node member1 member1-node-1 down")
     node.add_argument("member")
     node.add_argument("node")
     node.add_argument("state", choices=("down", "up"))
-    image = commands.add_parser("image", help="decide what containers of an image do")
+    image = _command(
+        commands,
+        "image",
+        "decide what containers of an image do",
+        "image member1 '*web:v2*' Crash --seconds 5",
+        "image member1 '*web:v2*' usual",
+    )
     image.add_argument("member")
-    image.add_argument("pattern")
+    image.add_argument("pattern", help="of names of images, with * and ?")
     image.add_argument("fate", choices=("Ready", "NeverReady", "Crash", "Missing", "usual"))
-    image.add_argument("--seconds", type=float, default=0.0)
-    usage = commands.add_parser("usage", help="decide what pods use")
+    image.add_argument("--seconds", type=float, default=0.0, help="until it comes true (default: %(default)s)")
+    usage = _command(
+        commands,
+        "usage",
+        "decide what pods use",
+        "usage member1 'default/web-*' --cpu 500m --memory 1Gi",
+        "usage member1 'default/web-*' --usual",
+    )
     usage.add_argument("member")
     usage.add_argument("pattern", help="of NAMESPACE/POD")
-    usage.add_argument("--cpu", default="10m")
-    usage.add_argument("--memory", default="32Mi")
+    usage.add_argument("--cpu", default="10m", help="of each pod (default: %(default)s)")
+    usage.add_argument("--memory", default="32Mi", help="of each pod (default: %(default)s)")
     usage.add_argument("--usual", action="store_true", help="forget the pattern")
-    opened = commands.add_parser("open", help="give a Service or pod an address on this machine, and print it")
+    opened = _command(
+        commands,
+        "open",
+        "give a Service or pod an address on this machine, and print it",
+        "open member2 web.shop:80",
+    )
     opened.add_argument("member")
     opened.add_argument("name", metavar="HOST[:PORT]", help="a name of cluster DNS, or a pod's address")
     opened.add_argument("--namespace", "-n", default="default", help="in which short names are looked up")
-    quota = commands.add_parser("quota", help="fill up a namespace: no new pods")
+    quota = _command(commands, "quota", "fill up a namespace: no new pods", "quota member1 default full")
     quota.add_argument("member")
     quota.add_argument("namespace")
     quota.add_argument("state", choices=("full", "free"))
-    webhook = commands.add_parser("webhook", help="have a webhook change or refuse objects in a member")
+    webhook = _command(
+        commands,
+        "webhook",
+        "have a webhook change or refuse objects in a member",
+        'webhook member1 policy --resources deployments.apps --reject "not on a Friday"',
+        'webhook member1 mesh --resources pods --merge \'{"metadata":{"labels":{"mesh":"on"}}}\'',
+        "webhook member1 policy --remove",
+    )
     webhook.add_argument("member")
-    webhook.add_argument("name")
-    webhook.add_argument("--resources", default="*")
-    webhook.add_argument("--namespaces", default="*")
-    webhook.add_argument("--reject", default="")
-    webhook.add_argument("--merge", type=json.loads, default={}, metavar="JSON")
-    webhook.add_argument("--remove", action="store_true")
+    webhook.add_argument("name", help="of the webhook, for the next change of it")
+    webhook.add_argument("--resources", default="*", help="what it sees, as deployments.apps (default: everything)")
+    webhook.add_argument("--namespaces", default="*", help="where it sees it (default: everywhere)")
+    webhook.add_argument("--reject", default="", metavar="MESSAGE", help="refuse objects with these words")
+    webhook.add_argument("--merge", type=_tree, default={}, metavar="JSON", help="merge this into objects")
+    webhook.add_argument("--remove", action="store_true", help="have it no more")
     return flags
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str, *examples: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog="\n".join(("examples:", *(f"  karmada sim {example}" for example in examples))),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _tree(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f'{text!r} is no object in JSON: write it as {{"metadata": {{...}}}}')
+    return found
 
 
 def sim(argv: Sequence[str] | None = None) -> int:

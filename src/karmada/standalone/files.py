@@ -54,8 +54,12 @@ def logs(flags: argparse.Namespace) -> int:
     """Print the end of the processes' logs, and with `--follow` what comes."""
     found = sorted((flags.data / "logs").glob("*.log"))
     chosen = [log for log in found if flags.part in ("", log.stem)]
+    if not found:
+        start = Layout(flags.data).command("up")
+        print(f"error: there are no logs in {flags.data}: nothing was started there; `{start}` does", file=sys.stderr)
+        return 1
     if not chosen:
-        known = ", ".join(log.stem for log in found) or "none yet"
+        known = ", ".join(log.stem for log in found)
         print(f"error: there is no log {flags.part!r} in {flags.data}; there are: {known}", file=sys.stderr)
         return 1
     read: dict[Path, int] = {}

@@ -19,6 +19,23 @@ examples:
   karmada demo                        up, an nginx in three clusters, a short tour
 """
 
+_EXAMPLES = {
+    "up": ("up --members 5 --memory", "up --fleet fleet.yaml --data ./federation --detach"),
+    "demo": ("demo", "demo --members 5"),
+    "down": ("down",),
+    "kubeconfig": ("kubeconfig",),
+    "recover": ("recover",),
+    "gateway": ("gateway",),
+    "dashboard-token": ("dashboard-token --link",),
+    "status": ("status", "status -o json"),
+    "version": ("version --check",),
+    "completion": ("completion bash",),
+    "logs": ("logs control-plane --lines 100", "logs -f"),
+    "backup": ("backup monday.tar.gz --verify",),
+    "restore": ("restore monday.tar.gz --data ./copy --new-ports",),
+    "monitoring": ("monitoring ./monitoring",),
+}
+"""How each command is used, as its help shows."""
 DELEGATED = {
     "sim": "break and mend simulated members",
     "manifests": "print manifests that install a control plane into a host cluster",
@@ -163,7 +180,13 @@ def _delegate(command: str, argv: list[str]) -> int:
 def _command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, text: str
 ) -> argparse.ArgumentParser:
-    return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    return commands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog="\n".join(("examples:", *(f"  karmada {example}" for example in _EXAMPLES[name]))),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def _data(flags: argparse.ArgumentParser) -> None:
@@ -195,7 +218,7 @@ def _output(flags: argparse.ArgumentParser) -> None:
 
 def _federation(flags: argparse.ArgumentParser) -> None:
     """What it is made of."""
-    flags.add_argument("--members", type=int, metavar="N", help="simulated members (default: as before, or 3)")
+    flags.add_argument("--members", type=_count, metavar="N", help="simulated members (default: as before, or 3)")
     flags.add_argument("--fleet", type=Path, metavar="FILE", help="members as described in a file")
     flags.add_argument("--pull", action="append", default=[], metavar="MEMBER", help="joins by an agent of its own")
     flags.add_argument(
@@ -207,9 +230,8 @@ def _federation(flags: argparse.ArgumentParser) -> None:
     flags.add_argument("--port", type=port, default=0, metavar="P", help="of the control plane (default: any free one)")
     flags.add_argument("--gateway-port", type=port, metavar="P", help="run karmada-gateway there (0: any free port)")
     flags.add_argument("--memory", action="store_true", help="keep nothing on disk but keys and logs")
-    flags.epilog = (
-        "Further flags go to the control plane: --feature-gates, --controllers, --cluster-failure-threshold ..."
-    )
+    further = "Further flags go to the control plane: --feature-gates, --controllers, --cluster-failure-threshold ..."
+    flags.epilog = f"{further}\n\n{flags.epilog}"
 
 
 if __name__ == "__main__":
