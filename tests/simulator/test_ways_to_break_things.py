@@ -141,6 +141,19 @@ async def test_by_command(trouble: Trouble, tmp_path: Path, capsys: pytest.Captu
         await control.stop()
 
 
+async def test_a_node_that_is_not_there_is_refused_with_those_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with member_of() as fleet:
+        control = ControlApi(fleet)
+        port = await control.listen()
+        access = {"control": {"url": f"http://127.0.0.1:{port}", "token": control.token}}
+        (tmp_path / "fleet.json").write_text(json.dumps(access))
+        assert await asyncio.to_thread(sim, ["--data", str(tmp_path), "node", "m", "m-nod", "down"]) == 1
+        assert capsys.readouterr().err.startswith("error: there is no node 'm-nod' in m; there are ")
+        await control.stop()
+
+
 @each_trouble
 async def test_in_the_fleet_file(trouble: Trouble) -> None:
     async with member_of(trouble) as fleet:

@@ -26,6 +26,7 @@ from karmada.simulator.behaviour import ImageRule
 from karmada.simulator.faults import Faults
 from karmada.simulator.member import Member
 from karmada.simulator.network.plane import Unreachable
+from karmada.simulator.workloads.kinds import NODES
 
 
 class Refused(Exception):
@@ -88,7 +89,11 @@ class ControlApi:
             case "PATCH", ["faults"]:
                 await member.set_faults(changed(member.faults, body))
             case "PUT", ["nodes", node]:
-                member.set_node_down(node, bool(body.get("down", True)))
+                down = bool(body.get("down", True))
+                there = [one["metadata"]["name"] for one in (await member.inside.resource(NODES).list()).items]
+                if down and node not in there:
+                    raise Refused(404, f"there is no node {node!r} in {parts[2]}; there are {', '.join(there)}")
+                member.set_node_down(node, down)
             case "PUT", ["images"]:
                 member.behaviour.set_rule(msgspec.convert(body, ImageRule))
             case "DELETE", ["images", pattern]:
