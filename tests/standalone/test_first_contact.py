@@ -274,6 +274,13 @@ def test_a_number_of_members_that_is_none_is_refused_before_anything_runs(tmp_pa
     assert not (tmp_path / "federation").exists()
 
 
+def test_a_start_in_the_background_that_fails_says_once_what_a_start_says(tmp_path: Path) -> None:
+    words = ["up", "--data", str(tmp_path), "--fleet", str(tmp_path / "no-such-fleet")]
+    here, behind = karmada(*words), karmada(*words, "--detach")
+    assert (behind.returncode, behind.stderr) == (here.returncode, here.stderr)
+    assert behind.stderr.count("error: ") == 1
+
+
 def test_logs_of_what_was_never_started_say_so(tmp_path: Path) -> None:
     outcome = karmada("logs", "--data", str(tmp_path))
     assert (outcome.returncode, outcome.stdout) == (1, "")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from karmada.standalone.logfile import LogFile, tail_and_size, tail_of
+from karmada.standalone.logfile import LogFile, tail_and_size
 
 
 def test_a_log_takes_up_no_more_than_twice_its_limit(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_the_end_is_found_across_the_seam(tmp_path: Path) -> None:
     log = LogFile(tmp_path / "part.log", limit=30)
     for number in range(5):
         log.write(b"line %03d\n" % number)
-    assert tail_of(log.path, 4).splitlines() == ["line 001", "line 002", "line 003", "line 004"]
+    assert tail_and_size(log.path, 4)[0].splitlines() == ["line 001", "line 002", "line 003", "line 004"]
 
 
 def test_the_size_read_is_where_a_follower_goes_on(tmp_path: Path) -> None:

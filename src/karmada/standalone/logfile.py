@@ -39,11 +39,6 @@ class LogFile:
         return b"\n".join(lines[-REMEMBERED:]).decode(errors="replace")
 
 
-def tail_of(path: Path, lines: int = REMEMBERED) -> str:
-    """The end of a log, of one that was begun anew just now too."""
-    return tail_and_size(path, lines)[0]
-
-
 def tail_and_size(path: Path, lines: int) -> tuple[str, int]:
     """The end of a log and the bytes of it that were read: whoever follows the log goes on exactly there."""
     found: list[bytes] = []

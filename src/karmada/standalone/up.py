@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from karmada.api.counting import counted
@@ -18,7 +19,6 @@ from karmada.standalone.children import ChildFailed
 from karmada.standalone.federation import Federation, FederationOptions
 from karmada.standalone.inspection import READ_ONLY, dashboard_link
 from karmada.standalone.layout import Layout, LayoutError
-from karmada.standalone.logfile import tail_of
 from karmada.standalone.progress import Reporter
 from karmada.standalone.service import notify_systemd
 
@@ -194,7 +194,9 @@ def _detached(flags: argparse.Namespace) -> int:
             printed = len(lines)
             if ended:
                 reporter.close()
-                return _fail(f"the federation did not start:\n{tail_of(log)}")
+                # The steps were shown as they came.
+                said = "\n".join(dropwhile(lambda line: line.startswith("  "), lines))
+                return _fail(said.removeprefix("error: ") or f"the federation did not start: see {log}")
             time.sleep(0.05)
     for line in lines:
         if line.startswith(READ_ONLY):
