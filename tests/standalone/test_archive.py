@@ -68,6 +68,11 @@ def test_a_backup_under_load_is_one_moment_of_control_plane_and_members(layout: 
         assert hub - 1 <= member <= hub
 
 
+def test_a_backup_into_a_directory_that_is_not_there_names_it(layout: Layout, tmp_path: Path) -> None:
+    with pytest.raises(LayoutError, match=f"^there is no directory {tmp_path / 'absent'}: make it, or choose another"):
+        save(layout, tmp_path / "absent" / "saved.tar.gz")
+
+
 def test_a_restored_directory_has_everything_and_is_its_owners_only(layout: Layout, tmp_path: Path) -> None:
     save(layout, tmp_path / "saved.tar.gz")
     restored = Layout(tmp_path / "restored")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.sqlite.backup import Cut, restore
+from karmada.machinery.os_errors import spelled
 from karmada.standalone.layout import FORMAT, Layout, LayoutError
 
 _MARK, _PORT = "format", "port"
@@ -36,6 +37,8 @@ def save(layout: Layout, target: Path, *, plain: bool = False) -> None:
         raise LayoutError(f"there is no federation in {layout.root}")
     if target.exists():
         raise LayoutError(f"{target} exists already: choose another name")
+    if not target.parent.is_dir():
+        raise LayoutError(f"there is no directory {target.parent}: make it, or choose another place for the backup")
     draft = target.with_name(f"{target.name}.partial")
     try:
         files = list(_files(layout))
@@ -184,4 +187,4 @@ def _reason(error: BaseException, folder: Path) -> str:
         return f"there is not enough space in {folder}"
     if isinstance(error, tarfile.TarError | EOFError | zlib.error):
         return "it is no backup, or only a part of one"
-    return str(error) or type(error).__name__
+    return spelled(error) or type(error).__name__
