@@ -122,6 +122,7 @@ def test_a_cluster_that_is_misspelt_is_suggested(federation: World, words: list[
     missing = 'clusters.cluster.karmada.io "membr1" not found'
     assert outcome == (1, "", f"Error from server (NotFound): {missing} (did you mean member1?)\n")
     assert "(did you mean member1?)" in federation.run("get", "pods", "-s", "members", "-C", "membr1").err
+    assert "(did you mean member1?)" in federation.run("apply", "-f", "/nope", "-C", "membr1").err
 
 
 def test_without_a_kubeconfig_that_of_karmada_up_is_suggested(federation: World) -> None:

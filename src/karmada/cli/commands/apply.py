@@ -2,10 +2,9 @@
 
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
-from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import NoMapping
-from karmada.cli.reading import cluster_names
+from karmada.cli.reading import chosen_clusters
 from karmada.cli.session import Session
 from karmada.cli.writing import Named, checked, from_files, in_place, print_outcome, refused
 
@@ -20,11 +19,7 @@ async def run(session: Session, flags: Values) -> int:
     hub = session.hub(flags)
     clusters: list[str] = []
     if flags.cluster or flags.all_clusters:
-        known = await cluster_names(hub)
-        for name in flags.cluster:
-            if name not in known:
-                raise CommandError(f"cluster {name} does not exist")
-        clusters = known if flags.all_clusters else list(flags.cluster)
+        clusters = await chosen_clusters(hub, [] if flags.all_clusters else flags.cluster)
     unknown: list[NoMapping] = []
     wanted = await checked(hub, flags, await from_files(hub, flags, unknown))
     if flags.selector:
