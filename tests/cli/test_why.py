@@ -324,6 +324,14 @@ def test_kinds_that_do_not_exist_are_not_simulated(federation: World, shop: str,
     assert "PropagationPolicy new: spec.resourceSelectors[0]: no matches for kind" in outcome.err
 
 
+@pytest.mark.parametrize("about", [{}, {"metadata": {}}, {"metadata": {"generateName": "new-"}}])
+def test_what_has_no_name_is_not_simulated(federation: World, tmp_path: Path, about: dict[str, Any]) -> None:
+    file = tmp_path / "nameless.yaml"
+    file.write_text(yaml.dump({"apiVersion": "apps/v1", "kind": "Deployment"} | about))
+    outcome = federation.run("simulate", "-f", str(file))
+    assert (outcome.code, outcome.err) == (1, f"error: {file}:1: a Deployment has no name: set metadata.name\n")
+
+
 def test_a_simulated_cluster_can_be_chosen(federation: World, shop: str, tmp_path: Path) -> None:
     cluster = json.loads(federation.run("get", "cluster", "member3", "-o", "json").out)
     cluster["metadata"] = {"name": "member9"}

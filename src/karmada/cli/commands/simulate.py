@@ -74,6 +74,9 @@ async def _subjects(hub: Access, flags: Values, terms: "Terms") -> "list[Subject
     replicas = flags.replicas if "replicas" in flags.given else None
     namespace = flags.namespace or hub.target.namespace
     found = find_objects(flags) if flags.filename or flags.kustomize else []
+    for one in found:
+        if not (one.item.get("metadata") or {}).get("name"):
+            raise CommandError(f"{one.place()}: a {one.item['kind']} has no name: set metadata.name")
     if mode(flags) == "Strict":
         await check(hub, found)
     items = [one.item for one in found]
