@@ -99,6 +99,17 @@ def test_a_typo_beside_a_name_that_is_right_is_doubted(federation: World) -> Non
     assert f"Nothing is broken, but is this meant? {doubt}." in text
 
 
+def test_a_spread_over_more_clusters_than_there_are_is_doubted_before_any_cluster(federation: World) -> None:
+    spread = (
+        "{clusterAffinity: {clusterNames: [member1]}, spreadConstraints: [{spreadByField: cluster, minGroups: 700}]}"
+    )
+    text = Case(federation, web(), policy(spread)).broken("scheduling", "minGroups")
+    assert (
+        "What to do: Lower minGroups of the spread constraint by cluster, or join more clusters: it asks for 700"
+        in text
+    )
+
+
 def test_an_override_that_fails_names_its_policy(federation: World) -> None:
     wrong = override("{plaintext: [{path: /spec/nope/deep, operator: replace, value: 1}]}")
     case = Case(federation, wrong, web(), policy(TWO))

@@ -140,10 +140,24 @@ def _remedy(facts: Facts, binding: Binding, attempt: Attempt) -> str:
     rejected = {name: found for name, found in attempt.rejections.items() if name in by_name}
     if unknown := unknown_names(binding.spec.placement, facts.clusters):
         return f"Correct the placement: {'; '.join(unknown)}."
+    if fewest := _more_than_there_are(facts, binding):
+        there = f"it asks for {counted(fewest, 'cluster')}, and there are {len(facts.clusters)}"
+        return f"Lower minGroups of the spread constraint by cluster, or join more clusters: {there}."
     if not rejected:
         return "Relax the placement, its spread constraints above all."
     closest = min(rejected, key=lambda name: (len(rejected[name]), _rank(rejected[name]), name))
     return one_remedy(attempt, binding, rejected[closest], by_name[closest])
+
+
+def _more_than_there_are(facts: Facts, binding: Binding) -> int:
+    """How many clusters a spread constraint asks for, if no cluster that is let in could make them enough."""
+    placement = binding.spec.placement
+    asked = (
+        [one.min_groups for one in placement.spread_constraints if one.spread_by_field == "cluster"]
+        if placement
+        else []
+    )
+    return max((count for count in asked if count > len(facts.clusters)), default=0)
 
 
 def _rank(rejections: Iterable[Rejection]) -> int:
