@@ -251,7 +251,7 @@ class Scheduler:
         """A binding came to other clusters or groups, or left them: those that no cluster fitted because of it may fit
         now."""
         before, after = (_place(item.value) if item is not None else None for item in (change.old, change.new))
-        if before is None or before == after:
+        if before == after:
             return
         for other in sorted(other for other in self._nowhere if other.namespace == key.namespace and other != key):
             self._disturbed.add(other)
@@ -508,6 +508,7 @@ class Scheduler:
         return known == (binding.metadata.uid, binding.metadata.generation) and key not in self._disturbed
 
 
-def _place(binding: Binding) -> tuple[object, ...]:
-    """What of a binding others of its groups look at."""
-    return binding.spec.clusters, binding.spec.workload_affinity_groups
+def _place(binding: Binding) -> tuple[object, ...] | None:
+    """What of a binding others of its groups look at; None where it goes nowhere or has no group."""
+    groups, clusters = binding.spec.workload_affinity_groups, binding.spec.clusters
+    return (clusters, groups) if groups is not None and clusters else None
