@@ -22,7 +22,6 @@ from karmada.controllers.multicluster_service import (
     EVERY,
     NAMES_CLUSTER,
     OF_SERVICE,
-    is_gone,
     names_cluster,
     of_service,
     spec_changed,
@@ -30,7 +29,6 @@ from karmada.controllers.multicluster_service import (
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
-from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -106,10 +104,11 @@ class EndpointSliceDispatcher:
 
     async def reconcile(self, key: MemberKey) -> Result:
         """Bring one slice of a provider to all of its consumers, and take it from all others."""
-        source = self._works.get(collected_work(key), names.execution_space(key.cluster))
+        work, space = collected_work(key), names.execution_space(key.cluster)
+        source = self._works.get(work, space)
         present = self._works.indexed_items(FROM_SLICE, str(key))
         if source is None:
-            if present and await self._is_gone(key):
+            if present and await self._context.client.of(Work).is_gone(work, space):
                 await self._withdraw(key, present)
             await self._forget(key)
             return DONE
@@ -121,7 +120,7 @@ class EndpointSliceDispatcher:
             return DONE
         wanted = Key(owner.namespace, owner.name)
         service = self._wanted.get(owner.name, owner.namespace)
-        if service is None and present and not await is_gone(self._server, wanted):
+        if service is None and present and not await self._server.is_gone(wanted.name, wanted.namespace):
             return DONE  # it comes again when the cache shows the MultiClusterService
         known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
         plan = dispatch(service, key.cluster, known, self._context.clock.now(), self._tolerance)
@@ -205,14 +204,6 @@ class EndpointSliceDispatcher:
                     w, metadata=without_finalizer(w.metadata, finalizers.ENDPOINT_SLICE_DISPATCH)
                 ),
             )
-
-    async def _is_gone(self, key: MemberKey) -> bool:
-        """Whether the server has no such Work: its absence from a cache proves nothing."""
-        try:
-            await self._context.client.of(Work).get(collected_work(key), names.execution_space(key.cluster))
-        except NotFound:
-            return True
-        return False
 
     async def _report(
         self, key: MemberKey, service: MultiClusterService, plan: Dispatch, failure: str, changed: bool

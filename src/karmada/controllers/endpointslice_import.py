@@ -20,7 +20,6 @@ from karmada.controllers.slice_collection import SLICES
 from karmada.controllers.work_writer import WorkWriter
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
-from karmada.machinery.errors import NotFound
 from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -81,7 +80,7 @@ class EndpointSliceImporter:
         work = self._works.get(key.name, key.namespace)
         present = self._slices.indexed(OF_WORK, str(key))
         if work is None:
-            if present and await self._is_gone(key):
+            if present and await self._context.client.of(Work).is_gone(key.name, key.namespace):
                 await self._withdraw(present)
             return DONE
         service = EXPORT.service(work) if work.metadata.deletion_timestamp is None else None
@@ -126,14 +125,6 @@ class EndpointSliceImporter:
                 work,
                 lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.ENDPOINT_SLICE)),
             )
-
-    async def _is_gone(self, key: Key) -> bool:
-        """Whether the server has no such Work: its absence from a cache proves nothing."""
-        try:
-            await self._context.client.of(Work).get(key.name, key.namespace)
-        except NotFound:
-            return True
-        return False
 
     def _cluster_changed(self, change: Change[Cluster]) -> list[Key]:
         if not offers_changed(change) or not self._works.has_synced:

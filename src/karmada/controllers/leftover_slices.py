@@ -84,13 +84,7 @@ class LeftoverSlices:
     async def _is_leftover(self, cluster: str, item: Item[JSONObject]) -> bool:
         """Whether the server has no Work of a slice either: its absence from a cache proves nothing."""
         work = self._missing_work(cluster, item)
-        if not work:
-            return False
-        try:
-            await self._context.client.of(Work).get(work, names.execution_space(cluster))
-        except NotFound:
-            return True
-        return False
+        return bool(work) and await self._context.client.of(Work).is_gone(work, names.execution_space(cluster))
 
     def _missing_work(self, cluster: str, item: Item[JSONObject]) -> str:
         """The Work that brought a slice and is in the cache no more; empty for any other slice."""

@@ -26,11 +26,9 @@ from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
-from karmada.machinery.resource import Resource
 from karmada.machinery.transport import JSONObject
 from karmada.works import networks
 from karmada.works.claimed_service import (
@@ -85,7 +83,7 @@ class MultiClusterServiceController:
         """Bring one MultiClusterService into force, or take back what was made for it."""
         wanted = self._wanted.get(key.name, key.namespace)
         if wanted is None:
-            if await is_gone(self._server, key):
+            if await self._server.is_gone(key.name, key.namespace):
                 await self._unmark(key, frozenset())
             return DONE
         if wanted.metadata.deletion_timestamp is not None or not is_cross_cluster(wanted):
@@ -220,15 +218,6 @@ class MultiClusterServiceController:
             return []
         found = (self._wanted.indexed_items(NAMES_CLUSTER, which) for which in (change.key.name, EVERY))
         return [item.key for items in found for item in items]
-
-
-async def is_gone(server: Resource[MultiClusterService], key: Key) -> bool:
-    """Whether the server has no such MultiClusterService: its absence from a cache proves nothing."""
-    try:
-        await server.get(key.name, key.namespace)
-    except NotFound:
-        return True
-    return False
 
 
 def with_reach(existing: tuple[Condition, ...], reach: networks.Reach | None, now: float) -> tuple[Condition, ...]:

@@ -14,7 +14,6 @@ from karmada.controllers.context import Context
 from karmada.controllers.quota_works import OF_QUOTA, of_quota, owner_of
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
@@ -53,7 +52,7 @@ class QuotaSyncController:
         quota = self._quotas.get(key.name, key.namespace)
         assignments = _assignments(quota)
         works = self._works.indexed(OF_QUOTA, str(key))
-        if quota is None and works and not await self._is_gone(key):
+        if quota is None and works and not await self._server.is_gone(key.name, key.namespace):
             return DONE  # it comes again when the cache shows the quota
         for work in works:
             if names.cluster_of_execution_space(work.metadata.namespace) not in assignments:
@@ -70,14 +69,6 @@ class QuotaSyncController:
             text = f"Sync works for FederatedResourceQuota({key.namespace}/{key.name}) succeed."
             self._recorder.event(ObjectReference.to(quota), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
-
-    async def _is_gone(self, key: Key) -> bool:
-        """Whether the server has no such quota: its absence from a cache proves nothing."""
-        try:
-            await self._server.get(key.name, key.namespace)
-        except NotFound:
-            return True
-        return False
 
     async def _write(self, quota: FederatedResourceQuota, item: StaticClusterAssignment) -> Exception | bool:
         """Whether the Work of an assignment had to be written; what went wrong otherwise."""

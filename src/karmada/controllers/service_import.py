@@ -15,7 +15,7 @@ from karmada.controllers.endpointslice_import import IMPORTED
 from karmada.controllers.slice_collection import SLICES
 from karmada.machinery.committer import Committer, Created, Written
 from karmada.machinery.controller import DONE, Controller, Result, Retry
-from karmada.machinery.errors import ApiError, NotFound
+from karmada.machinery.errors import ApiError
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -59,7 +59,7 @@ class ServiceImportController:
         """Bring the derived Service and the status of one ServiceImport up to date."""
         wanted = self._imports.get(key.name, key.namespace)
         if wanted is None or wanted.metadata.deletion_timestamp is not None:
-            if wanted is not None or await self._is_gone(key):
+            if wanted is not None or await self._server.is_gone(key.name, key.namespace):
                 await self._remove(key)
             return DONE
         if wanted.spec is None or wanted.spec.type != ServiceImportType.CLUSTER_SET_IP:
@@ -86,14 +86,6 @@ class ServiceImportController:
         elif isinstance(outcome, Created | Written):
             await self._commit_service.commit(outcome.value, lambda current: _with_ingress(current, wanted))
         return isinstance(outcome, Created | Written)
-
-    async def _is_gone(self, key: Key) -> bool:
-        """Whether the server has no such ServiceImport: its absence from a cache proves nothing."""
-        try:
-            await self._server.get(key.name, key.namespace)
-        except NotFound:
-            return True
-        return False
 
     async def _remove(self, key: Key) -> None:
         service = self._services.get(names.derived_service(key.name), key.namespace)

@@ -15,7 +15,7 @@ import msgspec
 
 from karmada.machinery import limits
 from karmada.machinery.codec import TREE, Codec, Identity, reading
-from karmada.machinery.errors import AnswerTooLarge, BadAnswer, Gone
+from karmada.machinery.errors import AnswerTooLarge, BadAnswer, Gone, NotFound
 from karmada.machinery.transport import (
     EventType,
     GroupVersionResource,
@@ -145,6 +145,14 @@ class Resource(Generic[T]):
     async def get(self, name: str, namespace: str = "", subresource: str = "") -> T:
         """Read one object."""
         return await self._send(Verb.GET, namespace, name, subresource)
+
+    async def is_gone(self, name: str, namespace: str = "") -> bool:
+        """Whether the server has no such object, of which absence from a cache is no proof."""
+        try:
+            await self.get(name, namespace)
+        except NotFound:
+            return True
+        return False
 
     async def page(self, scope: Scope = EVERYTHING, *, limit: int = PAGE_SIZE, start: str = "") -> Listing[T]:
         """Read one page; pass `next` of the page before as `start`. Raises Gone when that page is too old. A page that
