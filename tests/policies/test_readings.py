@@ -121,3 +121,10 @@ def test_values_are_summed_and_none_are_no_sum() -> None:
     assert sum_of_values(values({"value": "1500m"}, {"value": "2"})) == 3500
     assert sum_of_values(values({"value": 0})) == sum_of_values(values({})) == 0
     assert sum_of_values(values()) is None
+
+
+def test_a_member_that_invents_resources_makes_no_condition_long() -> None:
+    message = " ".join(f"Insufficient {'r' * 300}{number}" for number in range(1000))
+    waiting = [unschedulable(message), unschedulable(" ".join(f"Insufficient r{number}" for number in range(1000)))]
+    pods = [pod_of("m1", orjson.dumps({"metadata": {"name": "p"}, "status": {"conditions": [one]}})) for one in waiting]
+    assert len(room_of({"m1": pods})) < 4096

@@ -188,3 +188,12 @@ def test_the_replicas_that_members_chose_become_the_templates() -> None:
 )
 def test_replicas_that_are_not_certain_are_not_adopted(template: dict[str, Any], bound: ResourceBinding) -> None:
     assert replicas_to_adopt(template, bound) is None
+
+
+def test_a_selector_that_takes_long_to_be_read_is_refused() -> None:
+    labels = {f"key-{number}": "value" for number in range(2000)}
+    text = ",".join(f"{key}={value}" for key, value in labels.items())
+    with pytest.raises(ValueError, match="the selector has more than 16384 bytes"):
+        scale_of_answer(orjson.dumps({"spec": {"replicas": 1}, "status": {"selector": text}}))
+    with pytest.raises(ValueError, match="the selector has more than 16384 bytes"):
+        scale_of_workload(orjson.dumps({"spec": {"selector": {"matchLabels": labels}}}))

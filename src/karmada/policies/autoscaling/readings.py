@@ -17,8 +17,10 @@ from karmada.api.quantity import Quantity
 from karmada.machinery.clock import parse_rfc3339
 from karmada.policies.autoscaling.pods import MetricsError, Pod, Sample
 
-_INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]*[A-Za-z0-9])")
+_INSUFFICIENT = re.compile(r"Insufficient ([A-Za-z0-9./_-]{0,252}[A-Za-z0-9])")
 """How schedulers name what no node has enough of."""
+_NAMED = 10
+"""Resources that one pod is said to lack."""
 CUSTOM_WINDOW = 60.0
 """Seconds that a custom metric was measured over when it does not say."""
 
@@ -177,7 +179,7 @@ def room_of(pods: Mapping[str, Iterable[LabelledPod]]) -> str:
     for cluster, found in pods.items():
         lacking = [one.lacks for one in found if one.lacks]
         if lacking:
-            resources = ", ".join(sorted({resource for lacks in lacking for resource in lacks}))
+            resources = ", ".join(sorted({resource for lacks in lacking for resource in lacks})[:_NAMED])
             clusters.append(f"{cluster} has no room for {counted(len(lacking), 'pod')}: insufficient {resources}")
     return "; ".join(clusters)
 
@@ -186,7 +188,7 @@ def _lacks(status: _Status) -> tuple[str, ...]:
     """What a scheduler said is insufficient for a pod."""
     for condition in status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False" and condition.reason == "Unschedulable":
-            return tuple(sorted(set(_INSUFFICIENT.findall(condition.message)))) or ("nodes",)
+            return tuple(sorted(set(_INSUFFICIENT.findall(condition.message)))[:_NAMED]) or ("nodes",)
     return ()
 
 
