@@ -6,7 +6,8 @@ follow propagated objects anyway; members that nobody follows here (those of age
 informer starts for them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError, BadAnswer, NotFound
 from karmada.machinery.informers.cache import Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.limits import SLICE
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 from karmada.membership.answers import Answers, Missing, Unread
@@ -37,6 +39,8 @@ from karmada.policies.autoscaling.scales import WorkloadScale, is_known, scale_o
 T = TypeVar("T")
 PODS = GroupVersionResource("", "v1", "pods")
 POD_METRICS = GroupVersionResource("metrics.k8s.io", "v1beta1", "pods")
+LARGE = 256 * 1024
+"""Bytes of an answer that take longer than some milliseconds to be read."""
 CUSTOM_METRICS = "custom.metrics.k8s.io"
 CUSTOM_VERSIONS = ("v1beta2", "v1beta1")
 _NOT_SERVED = "the server could not find the requested resource"
@@ -132,7 +136,7 @@ class MemberReader:
         async def ask() -> PodsOfNamespace:
             listing = await member.client.encoded(PODS).list(Scope(namespace, selector))
             decode = partial(pod_of, cluster)
-            return PodsOfNamespace(reading(decode, body) for body in listing.items)
+            return PodsOfNamespace(await in_turns(decode, listing.items))
 
         return await self._answers.of(cluster, ("pods", namespace, selector), ask)
 
@@ -146,7 +150,7 @@ class MemberReader:
             except NotFound as error:
                 raise _named(error, "get pods.metrics.k8s.io") from error
             decode = partial(usage_of, cluster)
-            return {one.pod: one for one in (reading(decode, body) for body in listing.items)}
+            return {one.pod: one for one in await in_turns(decode, listing.items)}
 
         return await self._answers.of(cluster, ("usages", namespace, selector), ask)
 
@@ -185,7 +189,8 @@ class MemberReader:
                     missing = _named(error, f"get {path.resource}.{CUSTOM_METRICS}")
                     continue
                 self._custom[cluster] = version
-                return reading(decode, body)
+                # One answer holds the values of all pods: it is not divided, and read in a thread if it is large.
+                return reading(decode, body) if len(body) < LARGE else await asyncio.to_thread(reading, decode, body)
             assert missing is not None
             raise missing
 
@@ -197,6 +202,16 @@ class MemberReader:
     def _is_followed(self, name: str) -> bool:
         cluster = self._clusters.get(name)
         return cluster is not None and self._followed.concerns(cluster)
+
+
+async def in_turns(decode: Callable[[bytes], T], bodies: Sequence[bytes]) -> list[T]:
+    """What a member's objects say, however many it sends: others get their turn in between."""
+    found: list[T] = []
+    for start in range(0, len(bodies), SLICE):
+        if start:
+            await asyncio.sleep(0)
+        found += [reading(decode, body) for body in bodies[start : start + SLICE]]
+    return found
 
 
 def _named(error: ApiError, what: str) -> NotFound:
