@@ -189,3 +189,17 @@ async def test_a_dry_run_answers_in_the_version_that_was_asked_for(api):
         answer = orjson.loads(await api.transport.send(request))
         assert (answer["apiVersion"], answer["spec"]["maxReplicas"]) == ("autoscaling/v1", 4)
         assert answer["spec"]["targetCPUUtilizationPercentage"] == 50
+
+
+async def test_applying_to_an_object_by_its_uid_does_not_create_another(api):
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "gone"}}
+    with pytest.raises(errors.Conflict, match="specified uid gone, and no existing object was found"):
+        await api.patch("configmaps", "a", config, PatchType.APPLY, fieldManager="me")
+    with pytest.raises(errors.NotFound):
+        await api.get("configmaps", "a")
+
+
+async def test_applying_may_name_a_version_of_what_is_gone(api):
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "1"}}
+    made = await api.patch("configmaps", "a", config, PatchType.APPLY, fieldManager="me")
+    assert int(made["metadata"]["resourceVersion"]) > 1

@@ -4,7 +4,7 @@ from typing import Any
 
 from karmada.api import field_errors
 from karmada.apiserver import managedfields
-from karmada.apiserver.failures import invalid
+from karmada.apiserver.failures import conflict, invalid
 from karmada.apiserver.requests import bodies, decoding, metadata, offload
 from karmada.apiserver.requests.create import create_object
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -28,7 +28,11 @@ async def apply(context: Context, call: Call) -> Answer:
     metadata.check_namespace(call, meta)
     created_by_status = call.subresource == "status" and call.served.type.strategy.create_by_status
     if item is None and (not call.subresource or created_by_status):
+        if uid := meta.get("uid"):  # It names the object that is to be changed, not one in its place.
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(call.served.type.group, call.served.type.plural, call.name, why)
         obj = await offload.run(offload.size_of(call), applied, context, call, options, config, None)
+        obj["metadata"].pop("resourceVersion", None)
         return await create_object(context, call, obj, options, managed=True)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
 
