@@ -17,6 +17,7 @@ import orjson
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Overriders, OverrideSpec, RuleWithCluster
 from karmada.overrides.command import override_words
+from karmada.overrides.effort import RULE, Effort
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.fields import override_documents
 from karmada.overrides.identity import Identity
@@ -59,10 +60,11 @@ def apply_overrides(
     `keep_identity` rules may do what they like, as in the reference: for comparison with recordings of it only.
     """
     identity = Identity.of(resource) if keep_identity and (cluster_policies or policies) else None
-    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity)
+    effort = Effort()
+    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity, effort)
     by_policies: list[AppliedRule] = []
     if subject_of(resource).namespace:
-        resource, by_policies = _apply_kind(resource, cluster, policies, identity)
+        resource, by_policies = _apply_kind(resource, cluster, policies, identity, effort)
     return Overridden(resource, by_cluster_policies, by_policies)
 
 
@@ -94,13 +96,14 @@ def _apply_kind(
     cluster: Cluster,
     policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy],
     identity: Identity | None,
+    effort: Effort,
 ) -> tuple[JSONObject, list[AppliedRule]]:
     if not policies:
         return resource, []
     applied = list(_rules_for(policies, subject_of(resource), cluster))
     for rule in applied:
         try:
-            resource = _apply_rule(resource, rule.overriders)
+            resource = _apply_rule(resource, rule.overriders, effort)
             if identity is not None and (changed := identity.changed_in(resource)):
                 raise OverrideError(
                     f"override policy {rule.policy_name} changes {changed}: an override may not make another object of "
@@ -135,14 +138,15 @@ def _rules(spec: OverrideSpec) -> tuple[RuleWithCluster, ...]:
     return (RuleWithCluster(target_cluster=spec.target_cluster, overriders=spec.overriders),)
 
 
-def _apply_rule(resource: JSONObject, overriders: Overriders) -> JSONObject:
-    override_images(resource, overriders.image_overrider)
-    override_words(resource, "command", overriders.command_overrider)
-    override_words(resource, "args", overriders.args_overrider)
-    override_map(resource, "labels", overriders.labels_overrider)
-    override_map(resource, "annotations", overriders.annotations_overrider)
-    override_resources(resource, overriders.resources_overrider)
-    override_documents(resource, overriders.field_overrider)
+def _apply_rule(resource: JSONObject, overriders: Overriders, effort: Effort) -> JSONObject:
+    effort.spend(RULE)
+    override_images(resource, overriders.image_overrider, effort)
+    override_words(resource, "command", overriders.command_overrider, effort)
+    override_words(resource, "args", overriders.args_overrider, effort)
+    override_map(resource, "labels", overriders.labels_overrider, effort)
+    override_map(resource, "annotations", overriders.annotations_overrider, effort)
+    override_resources(resource, overriders.resources_overrider, effort)
+    override_documents(resource, overriders.field_overrider, effort)
     return override_plaintext(resource, overriders.plaintext)
 
 

@@ -9,18 +9,20 @@ from typing import Any
 from karmada.api import yaml
 from karmada.api.policy.v1alpha1 import FieldOverrider, FieldPatchOperation
 from karmada.overrides import json_text
+from karmada.overrides.effort import DOCUMENT, Effort
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.plaintext import operation, patch
 from karmada.overrides.pods import JSONObject
 
 
-def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider]) -> None:
+def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider], effort: Effort) -> None:
     """Change the embedded documents one after another."""
     for overrider in overriders:
         holder, key = _find(resource, overrider.field_path)
         text = holder[key]
         if not isinstance(text, str):
             raise OverrideError(f"Get object's value by overrider's path({overrider.field_path}) is not string")
+        effort.spend(DOCUMENT * len(text))
         holder[key] = _changed(text, overrider)
 
 

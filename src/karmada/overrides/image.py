@@ -5,18 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 from karmada.api.policy.v1alpha1 import ImageOverrider
+from karmada.overrides.effort import IMAGE, LONGEST_IMAGE, Effort
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.image_name import ImageName, ImageNameError, parse_image
 from karmada.overrides.pods import JSONObject, containers
 
 
-def override_images(resource: JSONObject, overriders: Iterable[ImageOverrider]) -> None:
+def override_images(resource: JSONObject, overriders: Iterable[ImageOverrider], effort: Effort) -> None:
     """Apply the overriders one after another, each to the outcome of those before it."""
     for overrider in overriders:
         if overrider.predicate is None:
-            for container in containers(resource):
+            found = containers(resource)
+            effort.spend(IMAGE * len(found))
+            for container in found:
                 container["image"] = _changed(_image_of(container), overrider)
         else:
+            effort.spend(IMAGE)
             holder, key = _find(resource, overrider.predicate.path)
             holder[key] = _changed(holder[key], overrider)
 
@@ -42,7 +46,10 @@ def _changed(text: str, overrider: ImageOverrider) -> str:
             image = _with_edited_version(image, overrider)
         case _:
             raise OverrideError(f"unsupported image component({overrider.component})")
-    return str(image)
+    changed = str(image)
+    if len(changed) > max(LONGEST_IMAGE, len(text)):  # as long in every container
+        raise OverrideError(f"an image would have more than {LONGEST_IMAGE} characters")
+    return changed
 
 
 def _edited(part: str, overrider: ImageOverrider) -> str:

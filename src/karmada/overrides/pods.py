@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from karmada.overrides.effort import MOST_ALIKE, Effort
 from karmada.overrides.errors import OverrideError
 
 JSONObject = dict[str, Any]
@@ -28,3 +29,13 @@ def containers(resource: JSONObject) -> list[JSONObject]:
     if not isinstance(node, list) or not all(isinstance(container, dict) for container in node):
         raise OverrideError(f"path({'/'.join(path)}) does not hold a list of containers")
     return node
+
+
+def called(resource: JSONObject, name: str, effort: Effort) -> list[JSONObject]:
+    """The containers of a name: many would multiply what is given to each of them."""
+    found = containers(resource)
+    effort.spend(len(found))
+    alike = [container for container in found if container.get("name") == name]
+    if len(alike) > MOST_ALIKE:
+        raise OverrideError(f"more than {MOST_ALIKE} containers are called {name!r}")
+    return alike

@@ -1,0 +1,98 @@
+"""What overriders make of one copy is bounded: copies are made beside the work of everybody else."""
+
+from typing import Any
+
+import pytest
+from tests.growth import counted, work
+from tests.overrides.test_applying import MEMBER, config
+from tests.overrides.test_words_and_documents import overridden, pod
+
+from karmada.api.codec import from_tree
+from karmada.api.policy.v1alpha1 import OverridePolicy
+from karmada.overrides.apply import apply_overrides
+from karmada.overrides.errors import OverrideError
+
+TOO_MUCH = "change too much of one resource"
+CHANGE = {"operator": "replace", "subPath": "/b", "value": 1}
+
+
+def deployment(names: list[str]) -> dict[str, Any]:
+    containers = [{"name": name, "image": "app:v1"} for name in names]
+    metadata = {"name": "d", "namespace": "default"}
+    spec = {"template": {"spec": {"containers": containers}}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def test_words_are_not_compared_with_every_word_that_is_dropped() -> None:
+    def measured(count: int) -> float:
+        words = counted([f"a{n}" for n in range(count)])
+        dropped = [f"b{n}" for n in range(count)]
+        overrider = {"containerName": "main", "operator": "remove", "value": dropped}
+
+        def changed() -> int:
+            return len(overridden(pod(args=words), {"argsOverrider": [overrider]})["spec"]["containers"])
+
+        return work(changed).comparisons
+
+    assert measured(400) < 3 * measured(200) + 400
+
+
+def test_images_of_many_containers_are_not_changed_by_many_overriders() -> None:
+    overriders = [{"component": "Tag", "operator": "replace", "value": f"v{n}"} for n in range(200)]
+    with pytest.raises(OverrideError, match=TOO_MUCH):
+        overridden(deployment([f"c{n}" for n in range(200)]), {"imageOverrider": overriders})
+    changed = overridden(deployment([f"c{n}" for n in range(99)]), {"imageOverrider": overriders})
+    assert changed["spec"]["template"]["spec"]["containers"][98]["image"] == "app:v199"
+
+
+def test_no_image_gets_a_name_that_would_be_copied_into_every_container_and_fill_the_memory() -> None:
+    overrider = {"component": "Registry", "operator": "replace", "value": "r" * 2000}
+    with pytest.raises(OverrideError, match="an image would have more than 1024 characters"):
+        overridden(deployment(["c"]), {"imageOverrider": [overrider]})
+
+
+@pytest.mark.parametrize(
+    "overriders",
+    [
+        {"argsOverrider": [{"containerName": "c", "operator": "add", "value": ["a"]}]},
+        {"resourcesOverrider": [{"containerName": "c", "value": {"limits": {"cpu": "1"}}}]},
+    ],
+    ids=["words", "amounts"],
+)
+def test_many_containers_of_one_name_do_not_multiply_what_is_given_to_them(overriders: dict[str, Any]) -> None:
+    overridden(deployment(["c"] * 16), overriders)
+    with pytest.raises(OverrideError, match="more than 16 containers are called 'c'"):
+        overridden(deployment(["c"] * 17), overriders)
+
+
+@pytest.mark.parametrize(
+    ("resource", "overrider"),
+    [
+        (pod(args=["a"] * 2000), {"argsOverrider": [{"containerName": "main", "operator": "remove", "value": ["b"]}]}),
+        (
+            {**config(), "metadata": {**config()["metadata"], "labels": {f"l{n}": "v" for n in range(2000)}}},
+            {"labelsOverrider": [{"operator": "replace", "value": {"a": "b"}}]},
+        ),
+        (
+            config(doc=f'{{"a": "{"x" * 2000}", "b": 0}}'),
+            {"fieldOverrider": [{"fieldPath": "/data/doc", "json": [CHANGE]}]},
+        ),
+    ],
+    ids=["words", "labels", "documents"],
+)
+@pytest.mark.parametrize("apart", [True, False], ids=["rules", "one rule"])
+def test_what_is_large_is_not_changed_again_and_again(
+    resource: dict[str, Any], overrider: dict[str, Any], apart: bool
+) -> None:
+    ((name, [one]),) = overrider.items()
+    rules = [{"overriders": {name: [one]}}] * 1100 if apart else [{"overriders": {name: [one] * 1100}}]
+    tree = {"metadata": {"name": "o", "namespace": "default"}, "spec": {"overrideRules": rules}}
+    with pytest.raises(OverrideError, match=TOO_MUCH):
+        apply_overrides(resource, MEMBER, [], [from_tree(tree, OverridePolicy)])
+
+
+def test_rules_that_apply_to_a_copy_are_counted() -> None:
+    rules = [{"overriders": {"plaintext": [{"path": "/data/a", "operator": "add", "value": "b"}]}}] * 4001
+    tree = {"metadata": {"name": "o", "namespace": "default"}, "spec": {"overrideRules": rules}}
+    with pytest.raises(OverrideError, match=TOO_MUCH):
+        apply_overrides(config(a=""), MEMBER, [], [from_tree(tree, OverridePolicy)])
