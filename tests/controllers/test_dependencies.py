@@ -3,11 +3,14 @@
 import pytest
 from tests.controllers.changes import item
 from tests.controllers.plane import CONFIG_MAPS, on_a_plane
+from tests.growth import Work, counted, excess, grows, work
 
 from karmada.api import names
+from karmada.api.codec import from_tree
+from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha2 import ObjectReference, ResourceBinding, ResourceBindingSpec
-from karmada.controllers.dependencies import DependenciesDistributor, depended_by, needs
+from karmada.controllers.dependencies import DependenciesDistributor, _by_object, _meaning, depended_by, needs
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
 from karmada.machinery.errors import NotFound
@@ -133,3 +136,47 @@ def test_bindings_are_found_by_what_they_recorded(text, deps, expected):
 def test_dependencies_are_found_by_who_requires_them():
     marks = {"resourcebinding.karmada.io/depended-by-x": "one", "app": "web"}
     assert depended_by(bound(None, **marks)) == ["resourcebinding.karmada.io/depended-by-x=one"]
+
+
+def test_what_many_dependencies_mean_is_found_with_one_look_at_each() -> None:
+    def measured(count: int) -> Work:
+        dependencies = from_trees(
+            [
+                {"apiVersion": "v1", "kind": "Secret", "namespace": "default", "name": f"s{number}"}
+                for number in range(count)
+            ]
+        )
+        bindings = [
+            ResourceBinding(
+                metadata=ObjectMeta(name=f"s{number}-secret", namespace="default"),
+                spec=ResourceBindingSpec(
+                    resource=ObjectReference(api_version="v1", kind="Secret", namespace="default", name=f"s{number}")
+                ),
+            )
+            for number in range(count)
+        ]
+
+        def looked() -> int:
+            meant = _by_object(dependencies)
+            return sum(len(_meaning(one, meant)) for one in bindings)
+
+        return work(looked)
+
+    def from_trees(trees: list[dict[str, str]]) -> list[DependentObjectReference]:
+        return [from_tree(tree, DependentObjectReference) for tree in counted(trees)]
+
+    cost = excess(measured)
+    assert cost is not None
+    assert not grows(cost)
+
+
+def test_dependencies_mean_what_they_name_and_what_they_may_select() -> None:
+    one = DependentObjectReference(api_version="v1", kind="Secret", namespace="default", name="one")
+    two = DependentObjectReference(api_version="v1", kind="Secret", namespace="default", name="two")
+    some = DependentObjectReference(api_version="v1", kind="Secret", namespace="default")
+    other = DependentObjectReference(api_version="v1", kind="ConfigMap", namespace="default", name="one")
+    resource = ObjectReference(api_version="v1", kind="Secret", namespace="default", name="one")
+    attached = ResourceBinding(
+        metadata=ObjectMeta(name="one-secret", namespace="default"), spec=ResourceBindingSpec(resource=resource)
+    )
+    assert _meaning(attached, _by_object([some, one, two, other])) == [one, some]

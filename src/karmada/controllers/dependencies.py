@@ -158,9 +158,10 @@ class DependenciesDistributor:
 
     async def _distribute(self, binding: ResourceBinding, dependencies: list[DependentObjectReference]) -> Result:
         about = ObjectReference.to(binding)
+        meant = _by_object(dependencies)
         outcomes = await asyncio.gather(
             *(self._attach_all(dependency, binding) for dependency in dependencies),
-            *(self._review(attached, binding, dependencies) for attached in self._attached(binding)),
+            *(self._review(attached, binding, _meaning(attached, meant)) for attached in self._attached(binding)),
         )
         errors = [outcome for outcome in outcomes if outcome is not None]
         if errors:
@@ -219,19 +220,18 @@ class DependenciesDistributor:
             self._recorder.event(about, events.WARNING, events.DEPENDENCY_POLICY_CONFLICT, complaint)
 
     async def _review(
-        self, attached: ResourceBinding, binding: ResourceBinding, dependencies: list[DependentObjectReference]
+        self, attached: ResourceBinding, binding: ResourceBinding, meant: list[DependentObjectReference]
     ) -> Exception | None:
-        """Detach what none of the dependencies means any more."""
+        """Detach what none of the dependencies means any more; `meant` are those that may."""
         try:
-            if not await self._is_orphan(attached, dependencies):
+            if not await self._is_orphan(attached, meant):
                 return None
         except ApiError as error:
             return error
         return await self._detach(attached, binding)
 
-    async def _is_orphan(self, attached: ResourceBinding, dependencies: list[DependentObjectReference]) -> bool:
+    async def _is_orphan(self, attached: ResourceBinding, meant: list[DependentObjectReference]) -> bool:
         """Whether no dependency means the object of an attached binding, by its name or by the labels it has now."""
-        meant = _meaning(attached, dependencies)
         if not meant or any(dependency.name for dependency in meant):
             return not meant
         item = await self._templates.bound(attached.spec.resource)
@@ -356,16 +356,22 @@ def _released(binding: ResourceBinding) -> ResourceBinding:
     return msgspec.structs.replace(binding, metadata=metadata)
 
 
-def _meaning(attached: ResourceBinding, dependencies: list[DependentObjectReference]) -> list[DependentObjectReference]:
+_ByObject = dict[str, list[DependentObjectReference]]
+
+
+def _by_object(dependencies: Iterable[DependentObjectReference]) -> _ByObject:
+    """Dependencies by the object they name, or by `_ANY` of a kind."""
+    found: _ByObject = {}
+    for one in dependencies:
+        found.setdefault(_slot(one.api_version, one.kind, one.namespace, one.name or _ANY), []).append(one)
+    return found
+
+
+def _meaning(attached: ResourceBinding, dependencies: _ByObject) -> list[DependentObjectReference]:
     """The dependencies that may mean the object of an attached binding, as far as names say."""
     resource = attached.spec.resource
-    return [
-        dependency
-        for dependency in dependencies
-        if (dependency.api_version, dependency.kind) == (resource.api_version, resource.kind)
-        and dependency.namespace == resource.namespace
-        and dependency.name in ("", resource.name)
-    ]
+    head = (resource.api_version, resource.kind, resource.namespace)
+    return [one for name in (resource.name, _ANY) for one in dependencies.get(_slot(*head, name), ())]
 
 
 def _slot(api_version: str, kind: str, namespace: str, name: str) -> str:
