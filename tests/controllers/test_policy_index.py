@@ -73,9 +73,11 @@ class Counting:
 
     def __init__(self):
         self.times = 0
+        self.selectors = 0
 
     def __call__(self, selectors, subject):
         self.times += 1
+        self.selectors += len(selectors)
         return closest(selectors, subject)
 
 
@@ -111,3 +113,41 @@ def test_a_template_that_waits_no_longer_is_forgotten():
     waiting.discard(key(1))
     assert len(waiting) == 0
     assert waiting.chosen_by(from_tree(policy("all", "space1"), PropagationPolicy)) == []
+
+
+def selecting(*selectors: dict) -> PropagationPolicy:
+    """A policy in the first namespace with these selectors."""
+    tree = policy("many", "space1")
+    (kind,) = tree["spec"]["resourceSelectors"]
+    spec = {**tree["spec"], "resourceSelectors": [{**kind, **selector} for selector in selectors]}
+    return from_tree({**tree, "spec": spec}, PropagationPolicy)
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        ([{}] * 100, 1),
+        ([{"name": "web1"}] * 100, 1),
+        ([{"labelSelector": {"matchLabels": {"a": "b"}}}] * 100 + [{}], 1),
+        ([{"name": f"none{number}"} for number in range(100)], 0),
+    ],
+    ids=["all of a kind", "one name", "labels that do not matter", "names that do not wait"],
+)
+def test_a_template_is_compared_once_with_selectors_that_say_the_same(selectors: list, expected: int) -> None:
+    count = Counting()
+    waiting = Waiting(count)
+    waiting.add(key(1), subject(1))
+    assert waiting.chosen_by(selecting(*selectors)) == [key(1)] * expected
+    assert count.times == expected
+    assert count.selectors == expected
+
+
+def test_whether_a_policy_chooses_is_told_template_by_template() -> None:
+    waiting = Waiting()
+    numbers = [number for number in range(TEMPLATES) if subject(number).namespace == "space1"]
+    for number in numbers:
+        waiting.add(key(number), subject(number))
+    told = waiting.reached_by(selecting({"labelSelector": {"matchLabels": {"never": "there"}}}))
+    assert next(told) == (key(numbers[0]), False)
+    waiting.discard(key(numbers[1]))
+    assert next(told) == (key(numbers[2]), False)

@@ -9,7 +9,7 @@ from karmada.api.cluster.v1alpha1 import Cluster, ClusterSpec
 from karmada.api.meta import ObjectMeta
 from karmada.api.policy.v1alpha1 import ClusterAffinity, ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
 from karmada.policies.cluster_affinity import cluster_matches
-from karmada.policies.matching import Match, Subject, closest, fit, match, subject_of
+from karmada.policies.matching import Match, Subject, closest, fit, kinds, match, subject_of
 
 WEB = Subject("apps/v1", "Deployment", "shop", "web", {"tier": "gold"})
 KIND = {"apiVersion": "apps/v1", "kind": "Deployment"}
@@ -105,3 +105,8 @@ ZONED = cluster(zones=("z1", "z2"))
 )
 def test_an_affinity_means_the_clusters_for_which_all_its_parts_hold(affinity, given, meant) -> None:
     assert cluster_matches(msgspec.convert(affinity, ClusterAffinity), given) is meant
+
+
+def test_a_kind_that_many_selectors_name_is_one_kind() -> None:
+    selectors = [selector(name=f"web{number}") for number in range(100)] + [selector(kind="StatefulSet")]
+    assert kinds(selectors) == [("apps/v1", "Deployment"), ("apps/v1", "StatefulSet")]

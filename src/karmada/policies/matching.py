@@ -70,3 +70,8 @@ def fit(policy: PropagationPolicy | ClusterPropagationPolicy, subject: Subject) 
     if namespace and namespace != subject.namespace:
         return Match.NONE
     return closest(policy.spec.resource_selectors, subject)
+
+
+def kinds(selectors: Iterable[ResourceSelector]) -> list[tuple[str, str]]:
+    """The apiVersions and kinds that selectors name, each once however many name it."""
+    return list(dict.fromkeys((selector.api_version, selector.kind) for selector in selectors))

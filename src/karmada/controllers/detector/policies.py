@@ -29,7 +29,7 @@ from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.binding import objection
 from karmada.policies.claims import Claim, claim_of, holder_of
 from karmada.policies.election import Policy, explicit_priority
-from karmada.policies.matching import Match, closest, fit, subject_of
+from karmada.policies.matching import Match, closest, fit, kinds, subject_of
 from karmada.policies.preemption import may_preempt
 
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
@@ -108,9 +108,12 @@ class PolicyReconciler:
             return DONE
         await self._review_claimed(policy, priority)
         if self._reconciler.missing_override(policy) is None:
-            for waiting in self._waiting.chosen_by(policy):
-                self._waiting.discard(waiting)
-                self._enqueue(waiting, Cause.KARMADA if is_lazy(policy) else Cause.USER, priority)
+            for number, (waiting, is_chosen) in enumerate(self._waiting.reached_by(policy)):
+                if is_chosen:
+                    self._waiting.discard(waiting)
+                    self._enqueue(waiting, Cause.KARMADA if is_lazy(policy) else Cause.USER, priority)
+                if number % REVIEWED == REVIEWED - 1:
+                    await asyncio.sleep(0)
         if policy.spec.preemption == "Always" and self._context.gates.enabled("PropagationPolicyPreemption"):
             await self._preempt(policy)
         return DONE
@@ -160,8 +163,8 @@ class PolicyReconciler:
                 await self._release(*found, binding, claim)
             else:
                 await self._writer.release_binding(binding, claim)
-        for selector in policy.spec.resource_selectors:
-            await self._release_unbound(selector.api_version, selector.kind, claim)
+        for api_version, kind in kinds(policy.spec.resource_selectors):
+            await self._release_unbound(api_version, kind, claim)
         if isinstance(policy, PropagationPolicy):
             await self._commit.commit(policy, lambda p: _without(p, finalizers.PROPAGATION_POLICY))
         else:
@@ -183,7 +186,9 @@ class PolicyReconciler:
             await self._writer.release(key, item.value, claim)
 
     async def _preempt(self, policy: Policy) -> None:
-        for selector in policy.spec.resource_selectors:
+        for number, selector in enumerate(policy.spec.resource_selectors):
+            if number % REVIEWED == REVIEWED - 1:
+                await asyncio.sleep(0)
             try:
                 served = await self._templates.resource(selector.api_version, selector.kind)
             except UnknownKind:

@@ -5,7 +5,7 @@ policy asks for what its selectors say. `scope` is the namespace of namespaced p
 cluster-wide one names, if any.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
@@ -87,18 +87,25 @@ class Waiting:
 
     def chosen_by(self, policy: PropagationPolicy | ClusterPropagationPolicy) -> list[TemplateKey]:
         """The waiting resources a policy chooses."""
-        return list(
-            dict.fromkeys(
-                key
-                for selector in policy.spec.resource_selectors
-                for key in self._reach(policy.metadata.namespace or selector.namespace, selector)
-                if self._closest((selector,), self._subjects[key])
-            )
-        )
+        return list(dict.fromkeys(key for key, is_chosen in self.reached_by(policy) if is_chosen))
 
-    def _reach(self, namespace: str, selector: ResourceSelector) -> Iterable[TemplateKey]:
-        place = (selector.api_version, selector.kind, namespace or ANY, selector.name or ANY)
-        return self._places.get(place, {})
+    def reached_by(self, policy: PropagationPolicy | ClusterPropagationPolicy) -> Iterator[tuple[TemplateKey, bool]]:
+        """The waiting resources a policy may choose, and whether it does; each as it is when its turn comes.
+
+        Selectors that look in the same place are one question: thousands that say the same cost nothing.
+        """
+        together: dict[tuple[str, str, str, str], list[ResourceSelector]] = {}
+        for selector in policy.spec.resource_selectors:
+            namespace = policy.metadata.namespace or selector.namespace
+            place = (selector.api_version, selector.kind, namespace or ANY, selector.name or ANY)
+            if place in self._places:
+                together.setdefault(place, []).append(selector)
+        for place, selectors in together.items():
+            least = next((one for one in selectors if one.name or one.label_selector is None), None)
+            asked = selectors if least is None else (least,)
+            for key in list(self._places.get(place, ())):
+                if (subject := self._subjects.get(key)) is not None:
+                    yield key, bool(self._closest(asked, subject))
 
 
 def _places(key: TemplateKey) -> tuple[tuple[str, str, str, str], ...]:
