@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import work
 
 from karmada.api import field_selector, label_selector
 from karmada.api.field_selector import FieldSelectorError
@@ -220,3 +221,37 @@ def test_bad_field_selectors_are_refused_in_known_words(text: str, message: str)
 )
 def test_a_selector_names_a_label_that_all_it_matches_have(text: str, required: tuple[str, str] | None) -> None:
     assert label_selector.parse(text).required_label() == required
+
+
+@pytest.mark.parametrize("operator", ["In", "NotIn"])
+def test_many_values_of_a_selector_are_looked_at_once_for_all_that_it_is_compared_with(operator: str) -> None:
+    values = tuple(f"v{number}" for number in range(1000))
+    selector = LabelSelector(match_expressions=(LabelSelectorRequirement(key="a", operator=operator, values=values),))
+    assert label_selector.matches(selector, {"a": "v7"}) is (operator == "In")
+
+    def compared() -> int:
+        return sum(label_selector.matches(selector, {"a": f"w{number}"}) for number in range(100))
+
+    assert work(compared).calls < 5_000
+
+
+def test_many_terms_of_a_selector_are_looked_at_once_for_all_that_it_is_compared_with() -> None:
+    terms = tuple(LabelSelectorRequirement(key=f"k{n}", operator="NotIn", values=(f"v{n}",)) for n in range(1000))
+    selector = LabelSelector(match_expressions=terms)
+    assert not label_selector.matches(selector, {"k999": "v999"})
+
+    def compared() -> int:
+        return sum(label_selector.matches(selector, {"k1": f"w{number}"}) for number in range(100))
+
+    assert work(compared).calls < 5_000
+
+
+def test_one_term_among_many_that_makes_no_sense_never_holds() -> None:
+    terms = [LabelSelectorRequirement(key=f"k{n}", operator="DoesNotExist") for n in range(20)]
+    assert label_selector.matches(LabelSelector(match_expressions=tuple(terms)), {})
+    for broken in (
+        LabelSelectorRequirement(key="a", operator="Gt", values=("1",)),
+        LabelSelectorRequirement(key="a b", operator="DoesNotExist"),
+        LabelSelectorRequirement(key="a", operator="NotIn"),
+    ):
+        assert not label_selector.matches(LabelSelector(match_expressions=(*terms, broken)), {})

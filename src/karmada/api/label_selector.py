@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from karmada.api import field_errors, name_rules
-from karmada.api.caching import LONGEST, text_cache
+from karmada.api.caching import LONGEST, text_cache, weighed_cache
 from karmada.api.field_errors import FieldError
 from karmada.api.label_requirements import EVERYTHING as EVERYTHING
 from karmada.api.label_requirements import FIELD_OPERATORS as FIELD_OPERATORS
@@ -15,6 +15,9 @@ from karmada.api.label_requirements import LabelSelectorError as LabelSelectorEr
 from karmada.api.label_requirements import Operator as Operator
 from karmada.api.label_requirements import Selector as Selector
 from karmada.api.label_selector_text import Parser
+
+_FEW, _MANY = 16, 64
+"""Terms of a selector, and values of one, that are quicker to look at anew each time."""
 
 
 class RequirementLike(Protocol):
@@ -55,7 +58,42 @@ def matches(selector: LabelSelectorLike, labels: Mapping[str, str]) -> bool:
     for key, value in selector.match_labels.items():
         if labels.get(key) != value:
             return False
-    return all(holds(term, labels, STRUCT_OPERATORS) for term in selector.match_expressions)
+    terms = selector.match_expressions
+    if len(terms) > _FEW or any(len(term.values) > _MANY for term in terms):
+        return _prepared(_Same(terms)).matches(labels)
+    return all(holds(term, labels, STRUCT_OPERATORS) for term in terms)
+
+
+class _Same:
+    """Terms that are equal when they are the same: to compare so many takes as long as to match them."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Sequence[RequirementLike]) -> None:
+        self.terms = terms
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.terms is other.terms
+
+    def __hash__(self) -> int:
+        return id(self.terms)
+
+
+def _weight(prepared: Selector, same: _Same) -> int:
+    return sum(1 + len(term.values) for term in same.terms)
+
+
+@weighed_cache(1_000_000, _weight)
+def _prepared(same: _Same) -> Selector:
+    """A test of labels that costs no more for many terms and values than for few."""
+    found = []
+    for term in same.terms:
+        operator = STRUCT_OPERATORS.get(term.operator)
+        requirement = _compile(term.key, operator, tuple(term.values)) if operator is not None else None
+        if requirement is None:
+            return NOTHING
+        found.append(requirement)
+    return selector_of(found)
 
 
 def holds(term: RequirementLike, labels: Mapping[str, str], operators: Mapping[str, Operator]) -> bool:
