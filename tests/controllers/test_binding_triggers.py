@@ -6,6 +6,7 @@ import msgspec
 import orjson
 import pytest
 from tests.controllers.changes import change, item
+from tests.growth import work as work_of
 
 from karmada.api.cluster.v1alpha1 import Cluster, ClusterStatus
 from karmada.api.meta import Condition, ObjectMeta
@@ -99,6 +100,21 @@ def test_an_override_policy_wakes_the_bindings_whose_templates_it_chooses_or_cho
     found, queued = triggers()
     found.overrides_changed([change(old, new)])
     assert queued == [key_of(binding) for binding in expected]
+
+
+def test_bindings_are_not_compared_with_every_selector_of_an_override_policy():
+    def measured(count):
+        found, queued = triggers([binding("default", "ConfigMap", f"c{number}") for number in range(count)])
+        policy_of_many = policy(*(selector(name=f"other{number}") for number in range(count)))
+        made = change(None, policy_of_many)
+
+        def woken():
+            found.overrides_changed([made])
+            return len(queued)
+
+        return work_of(woken)
+
+    assert measured(200).calls < 3 * measured(100).calls
 
 
 def test_override_policies_of_the_first_load_wake_nobody_nor_do_any_before_bindings_are_loaded():

@@ -3,8 +3,8 @@
 The binding controller notes what a binding could not have yet; the change that may bring it enqueues the binding.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Set
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -79,18 +79,15 @@ class BindingTriggers:
             if change.initial:
                 continue
             namespace = change.key.namespace
-            selectors = [
-                selector
-                for item in (change.old, change.new)
-                if item is not None
-                for selector in (item.value.spec.resource_selectors or (None,))
-            ]
+            specs = [item.value.spec for item in (change.old, change.new) if item is not None]
+            every = any(not spec.resource_selectors for spec in specs)
+            chosen = {_Means.of(selector) for spec in specs for selector in spec.resource_selectors}
             found: list[Binding] = list(self._bindings.namespaced.values(namespace))
             if not namespace:
                 found += self._bindings.wide.values()
             for binding in found:
                 resource = binding.spec.resource
-                if any(selector is None or _may_choose(selector, resource) for selector in selectors):
+                if every or _may_choose(chosen, resource):
                     self._enqueue(key_of(binding))
 
 
@@ -125,10 +122,23 @@ def _is_for_the_scheduler(before: ResourceBindingSpec, after: ResourceBindingSpe
     return same and is_divided(before.placement) == is_divided(after.placement)
 
 
-def _may_choose(selector: ResourceSelector, resource: Reference) -> bool:
-    """Whether a selector means a resource, as far as its name says: labels are looked at when it is built anew."""
-    return (
-        (selector.api_version, selector.kind) == (resource.api_version, resource.kind)
-        and selector.namespace in ("", resource.namespace)
-        and selector.name in ("", resource.name)
+class _Means(NamedTuple):
+    """What a selector means as far as its name says: labels are looked at when a resource is built anew."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, selector: ResourceSelector) -> "_Means":
+        return cls(selector.api_version, selector.kind, selector.namespace, selector.name)
+
+
+def _may_choose(chosen: Set[_Means], resource: Reference) -> bool:
+    """Whether any of the selectors may mean a resource: looked up, for policies may have thousands of them."""
+    return any(
+        _Means(resource.api_version, resource.kind, namespace, name) in chosen
+        for namespace in ("", resource.namespace)
+        for name in ("", resource.name)
     )
