@@ -13,6 +13,7 @@ from karmada.api.policy.v1alpha1 import (
 )
 from karmada.policies.legacy_fields import contradictions
 from karmada.webhook.advice import advise_policy
+from karmada.webhook.crowds import crowd_errors
 from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, items, refuse_if_any
 from karmada.webhook.moves import move_errors
 from karmada.webhook.placement import validate_placement
@@ -110,6 +111,7 @@ def _judge(
     found += errors
     found += _preemption_errors(spec)
     found += _suspension_errors(spec)
+    found += crowd_errors(review, spec.resource_selectors, spec.placement)
     refuse_if_any(found)
 
 
