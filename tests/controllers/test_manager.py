@@ -1,11 +1,15 @@
 """Which controllers a process starts: all that are wanted, or the divided and the undivided ones apart."""
 
+from collections.abc import Callable, Hashable
+
 from tests.controllers.plane import OneMember, on_a_plane, server
 
 from karmada.controllers.bindings import BindingKey
+from karmada.controllers.detector.policies import PolicyKey
 from karmada.controllers.manager import ControllerManager
 from karmada.controllers.registry import CONTROLLERS, TEMPLATES
 from karmada.controllers.selection import Selection
+from karmada.machinery.informers.cache import Key
 from karmada.machinery.options import Options
 from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.supervisor import Supervisor
@@ -71,5 +75,30 @@ def test_divided_controllers_work_on_keys_of_their_shards_only_and_the_others_st
             assert optional(plane) - DIVIDED <= running
             assert not running & (DIVIDED | {TEMPLATES})
             assert len(undivided) == len(running)
+
+    managing(scenario)
+
+
+OF_TENANTS: dict[str, Callable[[str, str], Hashable]] = {
+    "resource-detector-policies": PolicyKey,
+    "resource-binding-graceful-eviction-controller": BindingKey,
+    "resource-binding-application-failover-controller": BindingKey,
+    "failback-controller": BindingKey,
+    "federated-resource-quota-status-controller": Key,
+    "federated-resource-quota-sync-controller": Key,
+    "service-export-status-controller": Key,
+    "service-import-controller": Key,
+}
+
+
+def test_objects_of_one_namespace_do_not_wait_for_the_many_of_another():
+    async def scenario(manager, supervisor, plane):
+        started = {one.name: one for one in manager.start(supervisor)}
+        for name, key in OF_TENANTS.items():
+            queue = started[name].queue
+            for number in range(50):
+                queue.add(key("crowded", f"o{number}"))
+            queue.add(key("other", "one"))
+            assert key("other", "one") in [await queue.get() for _ in range(2)], name
 
     managing(scenario)

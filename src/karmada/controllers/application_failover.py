@@ -51,6 +51,7 @@ class ApplicationFailoverController:
             self.reconcile,
             workers=5,
             needs=(*self._bindings.informers, self._clusters),
+            lane=lambda key: key.namespace,
             clock=context.clock,
         )
         for informer in self._bindings.informers:

@@ -58,6 +58,7 @@ class FailbackController:
             self.reconcile,
             workers=1,
             needs=(*self._bindings.informers, self._clusters),
+            lane=lambda key: key.namespace,
             clock=context.clock,
         )
         self._clusters.add_handler(self._clusters_changed)

@@ -54,7 +54,12 @@ class GracefulEvictionController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         needs = (*self._bindings.informers, *((self._clusters,) if self._keeps_last_copy else ()))
         self.controller: Controller[BindingKey] = Controller(
-            NAMESPACED, self.reconcile, workers=5, needs=needs, clock=context.clock
+            NAMESPACED,
+            self.reconcile,
+            workers=5,
+            needs=needs,
+            lane=lambda key: key.namespace,
+            clock=context.clock,
         )
         for informer in self._bindings.informers:
             self.controller.watch(informer, _with_tasks)

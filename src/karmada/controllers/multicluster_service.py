@@ -71,6 +71,7 @@ class MultiClusterServiceController:
             COMPONENT,
             self.reconcile,
             needs=(self._wanted, self._clusters, self._works, self._bindings, self._services),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

@@ -64,6 +64,7 @@ class QuotaEnforcementController:
             self.reconcile,
             workers=2,
             needs=(self._quotas, self._bindings, *([self._namespaces] if self._namespaces is not None else ())),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

@@ -40,6 +40,7 @@ class QuotaStatusController:
             self.reconcile,
             workers=2,
             needs=(self._quotas, self._works),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

@@ -40,6 +40,7 @@ class QuotaSyncController:
             self.reconcile,
             workers=2,
             needs=(self._quotas, self._clusters, self._works),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

@@ -32,6 +32,7 @@ class ReplicasSyncer:
             self.reconcile,
             workers=1,
             needs=(self._deployments, self._bindings),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

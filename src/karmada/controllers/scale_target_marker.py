@@ -51,6 +51,7 @@ class ScaleTargetMarker:
             self.reconcile,
             workers=1,
             needs=(self._autoscalers,),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

@@ -40,6 +40,7 @@ class ServiceExportStatusController:
             COMPONENT,
             self.reconcile,
             needs=(self._exports, self._bindings, works),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

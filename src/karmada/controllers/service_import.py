@@ -48,6 +48,7 @@ class ServiceImportController:
             COMPONENT,
             self.reconcile,
             needs=(self._imports, self._services, self._slices),
+            lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )

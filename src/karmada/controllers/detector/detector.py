@@ -61,6 +61,7 @@ class Detector:
             self._reconcile_policy,
             workers=context.concurrency.policies,
             needs=needs,
+            lane=lambda key: key.namespace,
             clock=context.clock,
         )
         templates.add_handler(self._templates_changed)
