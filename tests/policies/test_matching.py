@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.growth import work
 
 from karmada.api.cluster.v1alpha1 import Cluster, ClusterSpec
 from karmada.api.meta import ObjectMeta
@@ -110,3 +111,38 @@ def test_an_affinity_means_the_clusters_for_which_all_its_parts_hold(affinity, g
 def test_a_kind_that_many_selectors_name_is_one_kind() -> None:
     selectors = [selector(name=f"web{number}") for number in range(100)] + [selector(kind="StatefulSet")]
     assert kinds(selectors) == [("apps/v1", "Deployment"), ("apps/v1", "StatefulSet")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({}, Match.ALL),
+        ({"namespace": "shop"}, Match.ALL),
+        ({"namespace": "other"}, Match.NONE),
+        ({"kind": "StatefulSet"}, Match.NONE),
+        ({"labelSelector": GOLD}, Match.LABELS),
+        ({"labelSelector": {"matchLabels": {"tier": "iron"}}}, Match.NONE),
+        ({"name": "web"}, Match.NAME),
+        ({"name": "web", "namespace": "shop"}, Match.NAME),
+        ({"name": "web", "namespace": "other"}, Match.NONE),
+        ({"name": "web", "labelSelector": {"matchLabels": {"tier": "iron"}}}, Match.NAME),
+    ],
+)
+def test_a_selector_among_many_fits_as_it_does_alone(fields: dict[str, Any], found: Match) -> None:
+    others = [selector(name=f"web{number}") for number in range(50)]
+    for _ in range(2):
+        assert closest((*others, selector(**fields), *others), WEB) is found
+    alone = tuple([selector(**fields)] * 50)
+    assert closest(alone, WEB) is found
+
+
+def test_many_selectors_cost_a_resource_no_more_than_few() -> None:
+    named = tuple(selector(name=f"web{number}", namespace="shop") for number in range(1000))
+    alike = tuple(selector(kind="StatefulSet") for _ in range(1000))
+    for selectors in (named, alike, named + alike):
+        assert closest(selectors, WEB) is Match.NONE
+
+        def compared(selectors: tuple[ResourceSelector, ...] = selectors) -> int:
+            return sum(closest(selectors, WEB) for _ in range(100))
+
+        assert work(compared).calls < 5_000

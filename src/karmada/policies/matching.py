@@ -8,8 +8,12 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from karmada.api.caching import weighed_cache
 from karmada.api.label_selector import matches
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
+
+_FEW = 16
+"""Selectors that are quicker to try one by one."""
 
 
 class Match(IntEnum):
@@ -61,7 +65,57 @@ def match(selector: ResourceSelector, subject: Subject) -> Match:
 
 def closest(selectors: Iterable[ResourceSelector], subject: Subject) -> Match:
     """The closest fit of several selectors."""
+    if isinstance(selectors, tuple) and len(selectors) > _FEW:
+        return _prepared(_Same(selectors)).closest(subject)
     return max((match(selector, subject) for selector in selectors), default=Match.NONE)
+
+
+class _Same:
+    """Selectors that are equal when they are the same: to compare so many takes as long as to match them."""
+
+    __slots__ = ("selectors",)
+
+    def __init__(self, selectors: tuple[ResourceSelector, ...]) -> None:
+        self.selectors = selectors
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.selectors is other.selectors
+
+    def __hash__(self) -> int:
+        return id(self.selectors)
+
+
+class _Many:
+    """Many selectors: those that name a resource are looked up, the others compared with resources of their kind."""
+
+    def __init__(self, selectors: Iterable[ResourceSelector]) -> None:
+        self._named: set[tuple[str, str, str, str]] = set()
+        self._others: dict[tuple[str, str], dict[object, ResourceSelector]] = {}
+        """By kind; of those that choose all of a namespace one."""
+        for selector in selectors:
+            kind = (selector.api_version, selector.kind)
+            if selector.name:
+                self._named.add((*kind, selector.namespace, selector.name))
+            else:
+                chooses_all = selector.label_selector is None
+                self._others.setdefault(kind, {})[selector.namespace if chooses_all else id(selector)] = selector
+
+    def closest(self, subject: Subject) -> Match:
+        """The closest fit of any."""
+        kind = (subject.api_version, subject.kind)
+        if any((*kind, namespace, subject.name) in self._named for namespace in ("", subject.namespace)):
+            return Match.NAME
+        others = self._others.get(kind, {}).values()
+        return max((match(selector, subject) for selector in others), default=Match.NONE)
+
+
+def _weight(prepared: _Many, same: _Same) -> int:
+    return len(same.selectors)
+
+
+@weighed_cache(200_000, _weight)
+def _prepared(same: _Same) -> _Many:
+    return _Many(same.selectors)
 
 
 def fit(policy: PropagationPolicy | ClusterPropagationPolicy, subject: Subject) -> Match:
