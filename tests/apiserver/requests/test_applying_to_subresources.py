@@ -63,3 +63,55 @@ async def test_another_name_is_refused(api):
     await api.create("pods", POD)
     with pytest.raises(errors.BadRequest, match="does not match the name on the URL"):
         await apply(api, "pods", "p", "resize", {"metadata": {"name": "q"}})
+
+
+DEPLOYMENT = {
+    "metadata": {"name": "d"},
+    "spec": {
+        "replicas": 3,
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+    },
+}
+
+
+async def scale(api, replicas, **options):
+    config = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "d"},
+        "spec": {"replicas": replicas},
+    }
+    options = {"subresource": "scale", "fieldManager": "two", **options}
+    return await api.patch("deployments", "d", config, PatchType.APPLY, **options)
+
+
+async def deployment_without_owner_of_replicas(api, replicas=3):
+    made = await api.create("deployments", {**DEPLOYMENT, "spec": {**DEPLOYMENT["spec"], "replicas": replicas}})
+    del made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:replicas"]
+    await api.update("deployments", made)
+
+
+@pytest.mark.parametrize("others", [True, False])
+async def test_replicas_that_nobody_owns_are_whose_who_wrote_them_before(api, others):
+    await deployment_without_owner_of_replicas(api)
+    if not others:
+        await api.patch("deployments", "d", {"metadata": {"managedFields": [{}]}})
+    with pytest.raises(errors.Conflict, match='conflict with "before-first-apply" with subresource "scale"'):
+        await scale(api, 5)
+    await scale(api, 3)
+    shared = await api.get("deployments", "d")
+    assert owned(shared, "before-first-apply") == owned(shared, "two") == [{"f:spec": {"f:replicas": {}}}]
+    await scale(api, 5, force="true")
+    assert not owned(await api.get("deployments", "d"), "before-first-apply")
+
+
+async def test_no_replicas_at_all_belong_to_nobody_unless_somebody_says_so(api):
+    await deployment_without_owner_of_replicas(api, 0)
+    assert (await scale(api, 5))["spec"] == {"replicas": 5}
+
+
+async def test_no_replicas_at_all_belong_to_who_gave_them(api):
+    await api.create("deployments", {**DEPLOYMENT, "spec": {**DEPLOYMENT["spec"], "replicas": 0}})
+    with pytest.raises(errors.Conflict, match=r"\.spec\.replicas"):
+        await scale(api, 0)

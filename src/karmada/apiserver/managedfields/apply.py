@@ -61,7 +61,7 @@ def apply(
 
 
 def _apply(live: JSONObject, config: JSONObject, schema: Schema, mine: Entry, force: bool, reset: Fields) -> JSONObject:
-    current: list[Entry] = live["metadata"].get("managedFields") or _untracked(live, schema, mine, reset)
+    current = _tracked(live, schema, mine, reset)
     who = entries.identity(mine)
     last = next((entry for entry in current if entries.identity(entry) == who), None)
     others = [entry for entry in current if entry is not last]
@@ -94,13 +94,21 @@ def _result(tree: JSONObject, tracked: list[Entry]) -> JSONObject:
     return result
 
 
-def _untracked(live: JSONObject, schema: Schema, mine: Entry, reset: Fields) -> list[Entry]:
-    """An object nobody is known to own belongs, as it is, to whoever wrote it before."""
+def _tracked(live: JSONObject, schema: Schema, mine: Entry, reset: Fields) -> list[Entry]:
+    """Who owns what; an object nobody is known to own belongs, as it is, to whoever wrote it before.
+
+    A Scale is an object of its own here: who owns its replicas counts, whatever else is owned of the scaled object.
+    """
+    tracked: list[Entry] = live["metadata"].get("managedFields") or []
+    subresource = mine.get("subresource", "")
+    scales = subresource == entries.SCALE
+    if any(intersection(entry["fieldsV1"], mine["fieldsV1"]) for entry in tracked) if scales else tracked:
+        return tracked
     found = compare(zero_object(schema), live, schema, reset)
-    writer = entries.entry(
-        BEFORE_FIRST_APPLY, "Update", mine["apiVersion"], mine.get("subresource", ""), EMPTY, mine.get("time", "")
-    )
-    return after_write([], found, writer)
+    if scales:
+        found = Comparison(intersection(found.changed, mine["fieldsV1"]), EMPTY)
+    version, time = mine["apiVersion"], mine.get("time", "")
+    return after_write(tracked, found, entries.entry(BEFORE_FIRST_APPLY, "Update", version, subresource, EMPTY, time))
 
 
 def _refuse_conflicts(

@@ -68,7 +68,10 @@ async def _apply(context: Context, call: Call) -> Answer:
     replicas = (wanted.get("spec") or {}).get("replicas") or 0
 
     def build(current: JSONObject) -> JSONObject:
-        config = scale_config(current, replicas, paths_of(call).spec)
+        path = paths_of(call).spec
+        if dig(current, path) == 0:
+            _unset(current, path)  # A Scale does not show none at all, so that nobody is known to want it.
+        config = scale_config(current, replicas, path)
         made = applied(context, call, options, config, current)
         _check_range(call, replicas)  # A conflict comes first.
         return made
@@ -188,6 +191,14 @@ def _set(obj: JSONObject, path: str, value: int) -> None:
     for key in outer:
         target = target.setdefault(key, {})
     target[last] = value
+
+
+def _unset(obj: JSONObject, path: str) -> None:
+    *outer, last = path.strip(".").split(".")
+    target = obj
+    for key in outer:
+        target = target[key]
+    del target[last]
 
 
 def _answer(call: Call, obj: JSONObject) -> Answer:
