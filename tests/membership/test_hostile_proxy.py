@@ -188,6 +188,16 @@ async def test_a_cluster_without_end_is_left_out_and_named() -> None:
     assert {"bad", "upgrading"} <= fleet.closed
 
 
+async def test_of_a_parameter_that_is_repeated_the_first_counts() -> None:
+    fan_out = FanOut(Fleet().forward)
+    for query, status in (("watch=1&watch=0", 405), ("watch=0&watch=1", 200), ("watch=&watch=0", 405)):
+        answer = await fan_out(
+            [cluster("a")], HttpRequest("GET", "/", query, {}, b"", ("", 0), None), "/api/v1/pods", DEV
+        )
+        assert isinstance(answer, Answer)
+        assert answer.code == status
+
+
 async def test_a_user_asks_all_clusters_a_few_times_at_once() -> None:
     fleet = Fleet()
     fleet.gate.clear()

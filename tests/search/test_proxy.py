@@ -3,7 +3,7 @@
 import orjson
 import pytest
 from tests.membership.world import eventually
-from tests.search.world import CLUSTER, NODES, PODS, PROXY, REGISTRIES, Searched, names, pod, registry
+from tests.search.world import CACHE, CLUSTER, NODES, PODS, PROXY, REGISTRIES, Searched, names, pod, registry
 
 from karmada.machinery.errors import ApiError, BadRequest, Conflict, MethodNotAllowed, NotFound
 from karmada.machinery.resource import Scope
@@ -35,6 +35,17 @@ async def test_lists_hold_the_objects_of_all_clusters_under_one_version(ready: S
     versions = ResourceVersions.parse(found.resource_version)
     assert sorted(versions.versions or {}) == ["member1", "member2"]
     assert all(item["metadata"]["resourceVersion"].isdecimal() for item in found.items)
+    await client.close()
+
+
+@pytest.mark.parametrize("path", [PROXY, CACHE])
+async def test_of_a_parameter_that_is_repeated_the_first_counts(ready: Searched, path: str) -> None:
+    client = ready.client(path=path)
+    query = "labelSelector=app%3Donly&labelSelector=app%3Dweb"
+    found = orjson.loads(await client.transport.raw("GET", f"/api/v1/pods?{query}"))
+    assert {name for _, name in names(found["items"])} == {"only-member1", "only-member2"}
+    found = orjson.loads(await client.transport.raw("GET", "/api/v1/pods?labelSelector=&labelSelector=app%3Dweb"))
+    assert len(found["items"]) == 4
     await client.close()
 
 

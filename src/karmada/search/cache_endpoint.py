@@ -3,8 +3,6 @@
 A name in the path selects the objects of that name in every cluster; label selectors select, nothing else does.
 """
 
-from urllib.parse import parse_qsl
-
 import orjson
 
 from karmada.api import label_selector
@@ -45,9 +43,8 @@ class CacheEndpoint:
             return _error(500, f"no matches for {where}, Resource={path.resource}")
         except ApiError as error:
             return _error(500, str(error))
-        params = dict(parse_qsl(call.http.query)) if call.http is not None else dict(call.params)
         try:
-            selector = label_selector.parse(params.get("labelSelector", ""))
+            selector = label_selector.parse(call.params.get("labelSelector", ""))
         except label_selector.LabelSelectorError as error:
             return _error(400, str(error))
         ask = Ask(call.user, "get" if path.name else "list", type_, path.namespace, path.name)

@@ -5,7 +5,6 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -64,7 +63,7 @@ class GlobalProxy:
         path = _SLASHES.sub("/", rest) or "/"
         if path.startswith(f"/apis/{GROUP}/{VERSION}/{PROXYING}/"):
             raise bad_request("the global API server is not asked through itself")
-        params = dict(parse_qsl(request.query, keep_blank_values=True))
+        params = dict(call.params)
         shown = self._templates if call.name == TEMPLATES else None
         collections = self._caches.registered if shown is None else shown.collections
         chosen = route(request.method, path, params, collections)

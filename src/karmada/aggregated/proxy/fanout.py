@@ -11,7 +11,7 @@ requests are served at once, fewer of one user; more is a 429.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -20,6 +20,7 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests import paths
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Streamed, Upgraded
+from karmada.apiserver.requests.options import first_params
 from karmada.apiserver.requests.routing import verb_of
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import HttpRequest
@@ -64,7 +65,7 @@ class FanOut:
         named = paths.parse(path)
         if named is None:
             return Answer(404, b"not found: only resources can be asked for in all clusters", _TEXT)
-        params = {name: values[-1] for name, values in parse_qs(request.query).items()}
+        params = first_params(parse_qsl(request.query, keep_blank_values=True))
         verb = verb_of(request.method, named, params)
         if not named.name:
             if verb != "list":
