@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from karmada.api import merge_patch
+from karmada.api.field_errors import FieldError
 from karmada.apiserver.crds import Names, crd_status, resource_types_of, validate_crd
 from karmada.apiserver.crds.formats import format_warnings
 from karmada.apiserver.crds.objects import decode, fill_defaults
 from karmada.apiserver.crds.types import version_order
+from karmada.apiserver.managedfields.elements import allows
 from karmada.apiserver.requests.decoding import is_known
 from karmada.apiserver.served_resource import Served
 
@@ -345,7 +347,7 @@ def test_loose_schemas_are_accepted(schema: dict[str, Any]) -> None:
     crd = of_schema(schema)
     assert validate_crd(crd, None) == []
     [type_] = resource_types_of(crd)
-    assert decode(type_, thing({"a": 1} if "properties" in schema else {"any": {"thing": 1}})) in ([], ["spec.a"])
+    assert decode(type_, thing({"a": 1} if "properties" in schema else {"any": {"thing": 1}})) == []
 
 
 def test_fields_that_stand_beside_any_others_have_their_schema() -> None:
@@ -353,6 +355,61 @@ def test_fields_that_stand_beside_any_others_have_their_schema() -> None:
     obj = thing({"a": "text", "b": "text"})
     assert decode(type_, obj) == []
     assert [error.field for error in type_.strategy.validate(obj, None)] == ["spec.a"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "kept", "unknown"),
+    [
+        (
+            {},
+            {"a": 1, "b": {"c": 1}, "l": [{"c": 1}], "n": None},
+            {"a": 1, "b": {}, "l": [{}], "n": None},
+            ["b.c", "l[0].c"],
+        ),
+        ({"x-kubernetes-preserve-unknown-fields": True}, {"b": {"c": 1}}, {"b": {}}, ["b.c"]),
+        (
+            {"properties": {"a": MAPPING}},
+            {"a": {"b": {"c": 1}}, "b": {"c": 1}},
+            {"a": {"b": {}}, "b": {}},
+            ["a.b.c", "b.c"],
+        ),
+        ({"additionalProperties": False}, {"b": {"c": 1}}, {"b": {}}, ["b.c"]),
+    ],
+)
+def test_of_fields_of_which_only_the_keys_are_known_nothing_below_is(
+    schema: dict[str, Any], given: dict[str, Any], kept: dict[str, Any], unknown: list[str]
+) -> None:
+    spec = {"type": "object", "additionalProperties": True, **schema}
+    crd = of_schema({"type": "object", "properties": {"spec": spec}})
+    assert validate_crd(crd, None) == []
+    [type_] = resource_types_of(crd)
+    obj = thing(given)
+    assert decode(type_, obj) == [f"spec.{path}" for path in unknown]
+    assert obj["spec"] == kept
+
+
+def test_defaults_stand_beside_any_others() -> None:
+    spec = {**MAPPING, "properties": {"a": {"type": "integer", "default": 1}}}
+    [type_] = resource_types_of(of_schema({"type": "object", "properties": {"spec": spec}}))
+    obj = thing({"b": 2})
+    decode(type_, obj)
+    assert obj["spec"] == {"a": 1, "b": 2}
+
+
+def test_a_map_of_nothing_refuses_every_key() -> None:
+    closed = {"type": "object", "additionalProperties": False}
+    [type_] = resource_types_of(of_schema({"type": "object", "properties": {"spec": closed}}))
+    assert type_.strategy.validate(thing({}), None) == []
+    found = type_.strategy.validate(thing({"a": 1}), None)
+    text = 'Invalid value: "a": spec.a in body is a forbidden property'
+    assert found == [FieldError("FieldValueInvalid", "spec", text)]
+    assert not allows(type_.schema.properties["spec"], "a")
+
+
+def test_embedded_objects_are_no_maps() -> None:
+    spec = {**MAPPING, "x-kubernetes-embedded-resource": True}
+    [error] = validate_crd(of_schema({"type": "object", "properties": {"spec": spec}}), None)
+    assert (error.field.rpartition(".")[2], error.reason) == ("additionalProperties", "FieldValueForbidden")
 
 
 @pytest.mark.parametrize("others", [False, {"type": "string"}])

@@ -33,7 +33,7 @@ def source_of(schema: Schema) -> dict[str, Any]:
         return {"x-kubernetes-int-or-string": True}
     if schema.items is not None:
         made["items"] = source_of(schema.items)
-    if schema.additional is not None:
+    if schema.additional is not None and not schema.properties:
         made["additionalProperties"] = source_of(schema.additional)
     made["properties"] = {name: source_of(child) for name, child in (schema.properties or {}).items()}
     return made

@@ -73,6 +73,9 @@ def _form(schema: JSONObject, path: str, root: bool) -> list[FieldError]:
     if additional is not None:
         if root:
             errors.append(forbidden(f"{path}.additionalProperties", "must not be used at the root"))
+        if schema.get("x-kubernetes-embedded-resource"):
+            text = "must not be used if x-kubernetes-embedded-resource is set"
+            errors.append(forbidden(f"{path}.additionalProperties", text))
         if schema.get("properties") and additional is not True:
             text = "additionalProperties and properties are mutual exclusive"
             errors.append(forbidden(f"{path}.additionalProperties", text))

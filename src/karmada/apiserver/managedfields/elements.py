@@ -70,7 +70,9 @@ def allows(schema: Schema, key: str) -> bool:
     properties = schema.properties
     if properties is not None and key in properties:
         return True
-    return schema.additional is not None or schema.preserve_unknown or properties is None
+    if schema.additional is not None:
+        return not schema.closed
+    return schema.preserve_unknown or properties is None
 
 
 def piecewise_map(schema: Schema) -> bool:

@@ -106,5 +106,5 @@ def applied(
     obj["metadata"].setdefault("name", call.name)
     if served.type.namespaced:
         obj["metadata"].setdefault("namespace", call.namespace)
-    decoding.conform(call, obj, options.field_validation)
+    decoding.conform(call, obj, "Ignore")  # What is unknown has been refused, but for what goes without a word.
     return obj

@@ -25,7 +25,7 @@ def _filler(schema: Schema) -> Fill | None:
         return None
     if schema.items is not None:
         return _list(_filler(schema.items))
-    if schema.additional is not None:
+    if schema.additional is not None and not schema.properties:
         return _map(schema.additional)
     return _object(schema.properties) if schema.properties else None
 

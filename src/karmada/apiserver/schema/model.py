@@ -28,7 +28,9 @@ class Schema:
     format: str = ""
     properties: "dict[str, Schema] | None" = None
     additional: "Schema | None" = None
-    """Schema of map values (additionalProperties)."""
+    """Schema of map values, or of fields beside the properties (additionalProperties)."""
+    closed: bool = False
+    """Whether a map may hold nothing at all (additionalProperties: false)."""
     items: "Schema | None" = None
     required: tuple[str, ...] = ()
     default: Any = MISSING

@@ -23,6 +23,8 @@ _DIRECT = {
 }
 # Shared by all nodes without rules: trees are immutable.
 _NO_RULES: JSONObject = {}
+_UNKNOWN = Schema(nullable=True)
+"""A value under a key that is known, of which nothing else is."""
 _USUAL = (("list_type", "atomic"), ("map_type", "granular"))
 _STRUCTURE = {"properties", "additionalProperties", "items", "$ref", "description", "title", "example", "externalDocs"}
 
@@ -68,10 +70,9 @@ def from_openapi(source: JSONObject, reference: Reference) -> Schema:
     additional = source.get("additionalProperties")
     if isinstance(additional, dict):
         schema.additional = from_openapi(additional, reference)
-    elif additional is True and properties:
-        schema.preserve_unknown = True
-    elif additional is True:
-        schema.additional = Schema(preserve_unknown=True)
+    elif additional is not None:
+        schema.additional = _UNKNOWN
+        schema.closed = not additional
     items = source.get("items")
     if isinstance(items, dict):
         schema.items = from_openapi(items, reference)
@@ -97,6 +98,8 @@ def to_openapi(schema: Schema) -> JSONObject:
         result["properties"] = own
     if schema.items is not None:
         result["items"] = to_openapi(schema.items)
-    if schema.additional is not None:
+    if schema.additional is _UNKNOWN:
+        result["additionalProperties"] = not schema.closed
+    elif schema.additional is not None:
         result["additionalProperties"] = to_openapi(schema.additional)
     return {**result, **schema.rules}

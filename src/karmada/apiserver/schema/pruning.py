@@ -29,7 +29,7 @@ def pruner(schema: Schema) -> Prune:
         return _embedded(schema)
     if schema.items is not None:
         return _list(schema.items)
-    if schema.additional is not None:
+    if schema.additional is not None and not schema.properties:
         return _map(schema.additional)
     if schema.type == "object" or schema.properties is not None:
         return _object(schema)
@@ -77,6 +77,7 @@ def _object(schema: Schema) -> Prune:
     known: dict[str, Any] = {**(schema.properties or {})}
     filled = frozenset(name for name, child in known.items() if not child.nullable and not child.name)
     keep_others = schema.preserve_unknown
+    takes_others = schema.additional is not None
     if keep_others and not known:
         return _nothing
 
@@ -88,14 +89,18 @@ def _object(schema: Schema) -> Prune:
         for key, child in value.items():
             prune = known.get(key)
             if prune is None:
-                if not keep_others:
+                if takes_others:
+                    prune = _scalar
+                elif keep_others:
+                    continue
+                else:
                     drop.append(key)
                     if removed is None:
                         removed = [shown(key)]
                     elif len(removed) < MAX_UNKNOWN:
                         removed.append(shown(key))
-                continue
-            if child is None and key in filled:
+                    continue
+            elif child is None and key in filled:
                 drop.append(key)
                 continue
             if prune.__class__ is not FunctionType:
@@ -150,7 +155,7 @@ def fits(schema: Schema) -> Fits:
     if schema.items is not None:
         of_items = fits(schema.items)
         return lambda value: all(map(of_items, value)) if value.__class__ is list else _is_plain(value)
-    if schema.additional is not None:
+    if schema.additional is not None and not schema.properties:
         of_values = fits(schema.additional)
         return lambda value: all(map(of_values, value.values())) if value.__class__ is dict else _is_plain(value)
     if schema.type == "object" or schema.properties is not None:
@@ -174,6 +179,7 @@ def _is_plain(value: Any) -> bool:
 def _fitting_object(schema: Schema) -> Fits:
     known: dict[str, Any] = {**(schema.properties or {})}
     keep_others = schema.preserve_unknown
+    takes_others = schema.additional is not None
     if keep_others and not known:
         return _sure
 
@@ -183,9 +189,12 @@ def _fitting_object(schema: Schema) -> Fits:
         for key, child in value.items():
             check = known.get(key)
             if check is None:
-                if not keep_others:
+                if takes_others:
+                    check = _is_plain
+                elif keep_others:
+                    continue
+                else:
                     return False
-                continue
             if check.__class__ is not FunctionType:
                 check = known[key] = fits(check)
             if check is _is_plain:

@@ -122,6 +122,7 @@ def _object(schema: Schema) -> Check:
     known: dict[str, Any] = {key: _plain(child) or child for key, child in properties.items()}
     required = schema.required
     additional = schema.additional
+    closed = schema.closed
 
     def run(value: Any, old: Any) -> list[Finding] | None:
         if value.__class__ is not dict:
@@ -145,6 +146,11 @@ def _object(schema: Schema) -> Check:
                     found += [f._replace(path=join(key, f.path)) for f in more]
                     if len(found) > MAX_FINDINGS:
                         return found
+        if closed and value:
+            found = [
+                Finding("", "FieldValueInvalid", shown(key), f"{{}}.{key} in body is a forbidden property")
+                for key in value
+            ]
         for key in required:
             if key not in value:
                 found = [] if found is None else found
