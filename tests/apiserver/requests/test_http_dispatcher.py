@@ -102,7 +102,7 @@ async def test_an_unknown_group_is_a_plain_404(http):
         (b"{not json", "application/json", 400, "json parse error: invalid character 'n'"),
         (b"", "application/json", 400, "unexpected end of JSON input (<empty>)"),
         (b"[]", "application/json", 400, "cannot unmarshal array"),
-        (b'{"metadata":{"name":"\xff"}}', "application/json", 400, "json parse error"),
+        (b'{"metadata":{"name":"\xff"}}', "application/json", 422, "metadata.name: Invalid value"),
         (b"[" * 100_000, "application/json", 400, "exceeded max depth"),
         (b"a: b: c", "application/yaml", 400, "mapping values are not allowed"),
         (b"x", "text/plain", 415, "the body of the request was in an unknown format"),
@@ -289,3 +289,26 @@ async def test_what_a_patch_says_twice_is_reported(http, media):
     assert (warned.status, warned.headers["Warning"]) == (200, ['299 - "duplicate field \\"data.k\\""'])
     assert "Warning" not in (await http("PATCH", f"{MAPS}/a?fieldValidation=Ignore", body, content_type=kind)).headers
     assert (await http("PATCH", f"{MAPS}/a?fieldValidation=Strict", body, content_type=kind)).status == 422
+
+
+@pytest.mark.parametrize("query", ["", "?fieldValidation=Strict"])
+async def test_what_is_no_character_is_replaced(http, query):
+    body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"\xff\\ud800"}}'
+    made = await http("POST", MAPS + query, body)
+    assert (made.status, decoded(made)["data"]) == (201, {"k": "\ufffd\ufffd"})
+    again = await http("PUT", f"{MAPS}/a{query}", body.replace(b"\xff", b"\xff\xfe"))
+    assert decoded(again)["data"] == {"k": "\ufffd\ufffd\ufffd"}
+    for media, patch in (
+        ("merge-patch", b'{"data":{"k":"1\xff"}}'),
+        ("strategic-merge-patch", b'{"data":{"k":"1\xff"}}'),
+        ("json-patch", b'[{"op":"replace","path":"/data/k","value":"1\xff"}]'),
+    ):
+        found = await http("PATCH", f"{MAPS}/a{query}", patch, content_type=f"application/{media}+json")
+        assert (found.status, decoded(found)["data"]) == (200, {"k": "1\ufffd"})
+
+
+async def test_keys_that_are_the_same_without_what_is_no_character_are_duplicates(http):
+    body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"\xff":"1","\xfe":"2"}}'
+    refused = await http("POST", f"{MAPS}?fieldValidation=Strict", body)
+    assert refused.status == 400
+    assert "duplicate field" in decoded(refused)["message"]

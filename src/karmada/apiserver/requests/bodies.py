@@ -15,6 +15,7 @@ import orjson
 
 from karmada.api import field_errors
 from karmada.api.yaml_scalars import normal
+from karmada.apiserver import json_text
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import invalid, unsupported_media_type
 from karmada.apiserver.json_errors import syntax_error
@@ -51,8 +52,8 @@ def tree(call: Call, kind: str) -> tuple[Any, list[str]]:
         return body, []
     media = call.content_type.split(";", 1)[0].strip().lower()
     if media in ("", "application/json"):
-        decoded = _json(body, kind)
-        return decoded, _duplicates(body, decoded) if _reports(call) else []
+        decoded, call.body = _json(body, kind)
+        return decoded, _duplicates(call.body, decoded) if _reports(call) else []
     if media == "application/yaml":
         return _yaml(body, kind), []
     if media == "application/vnd.kubernetes.protobuf":
@@ -81,9 +82,9 @@ def _protobuf(body: bytes, kind: str) -> Any:
         raise _unrecognized(kind, str(error), None) from None
 
 
-def _json(body: bytes, kind: str) -> Any:
+def _json(body: bytes, kind: str) -> tuple[Any, bytes]:
     try:
-        return orjson.loads(body)
+        return json_text.loads(body)
     except orjson.JSONDecodeError as error:
         text = syntax_error(body)
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {text}", body) from error

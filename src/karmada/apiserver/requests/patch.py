@@ -6,6 +6,7 @@ import orjson
 
 from karmada.api import json_patch, merge_patch
 from karmada.api.go_text import format_value
+from karmada.apiserver import json_text
 from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests import bodies, decoding, metadata, offload, patch_errors
@@ -96,7 +97,7 @@ def patch_body(call: Call, kind: PatchType) -> Any:
     body = call.body
     if isinstance(body, bytes):
         try:
-            body = orjson.loads(body)
+            body, call.body = json_text.loads(body)
         except orjson.JSONDecodeError:
             assert isinstance(call.body, bytes)
             raise bad_request(f"error decoding patch: {syntax_error(call.body)}") from None
