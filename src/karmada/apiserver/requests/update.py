@@ -51,6 +51,8 @@ class Change(msgspec.Struct, eq=False):
     """`build` keeps managedFields itself (apply)."""
     admitted: bool = False
     """Admission has judged the change already, in another form."""
+    validated: bool = False
+    """The whole object is validated, be it changed through a subresource with rules of its own."""
     sharing: bool = False
     """`build` leaves the current object alone and gives one that shares parts with it."""
     tries: int = _TRIES
@@ -217,7 +219,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         new = request.object
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
-    if change.part is not Part.OTHER:
+    if change.part is not Part.OTHER or change.validated:
         if size < LARGE:
             decoding.validate(call, new, old, errors, status)
         else:

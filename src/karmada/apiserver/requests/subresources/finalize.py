@@ -8,19 +8,18 @@ from karmada.apiserver.resources import JSONObject
 
 
 async def finalize(context: Context, call: Call) -> Answer:
-    """Replace spec.finalizers."""
+    """Replace a namespace, its own finalizers included, all but the status."""
     options = write_options(dict(call.params), "UpdateOptions")
     wanted = decoding.decode(context, call, options.field_validation)
     meta = metadata.ensure(wanted)
     metadata.check_name(call, meta)
-    finalizers = (wanted.get("spec") or {}).get("finalizers") or []
+    metadata.check_namespace(call, meta)
 
     def build(current: JSONObject) -> JSONObject:
-        spec = current.setdefault("spec", {})
-        spec["finalizers"] = finalizers
-        if not finalizers:
-            del spec["finalizers"]
-        current["metadata"]["resourceVersion"] = meta.get("resourceVersion") or ""
-        return current
+        new = decoding.copied(wanted)  # Writing changes it, and another try needs another one.
+        if not new["spec"].get("finalizers"):
+            new["spec"].pop("finalizers", None)
+        new["status"] = current["status"]
+        return new
 
-    return await modify(context, Change(call, options, build, Part.OTHER))
+    return await modify(context, Change(call, options, build, Part.OTHER, validated=True))
