@@ -13,6 +13,7 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery.httpserver.model import HttpRequest, HttpResponse, StreamResponse
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
 class Client:
@@ -312,3 +313,38 @@ async def test_keys_that_are_the_same_without_what_is_no_character_are_duplicate
     refused = await http("POST", f"{MAPS}?fieldValidation=Strict", body)
     assert refused.status == 400
     assert "duplicate field" in decoded(refused)["message"]
+
+
+ODD = b"""[{"op": "add", "zz": 1, "op": "test", "path": "/data/k", "value": "1", "Value": {"op": 1, "y": 1}},
+ {"op":"add","path":"/data/l","value":{"a":1,"a":2},"value":"3","z":1,"z":2}, {"op":"add","path":"/bogus","value":1}]"""
+SAID = [
+    'json patch unknown field "[0].zz"',
+    'json patch duplicate field "[0].op"',
+    'json patch unknown field "[0].Value"',
+    'json patch duplicate field "[1].value"',
+    'json patch unknown field "[1].z"',
+    'unknown field "bogus"',
+]
+
+
+async def test_odd_members_of_operations_bring_warnings_unless_they_are_refused(http):
+    await http("POST", MAPS, {"metadata": {"name": "a"}, "data": {"k": "1"}})
+    media = {"content_type": "application/json-patch+json"}
+    refused = await http("PATCH", f"{MAPS}/a?fieldValidation=Strict", ODD, **media)
+    assert refused.status == 422
+    assert all(text in decoded(refused)["message"] for text in SAID)
+    quiet = await http("PATCH", f"{MAPS}/a?fieldValidation=Ignore", ODD, **media)
+    assert "Warning" not in quiet.headers
+    patched = await http("PATCH", f"{MAPS}/a", ODD, **media)
+    assert (patched.status, decoded(patched)["data"]) == (200, {"k": "1", "l": "3"})
+    assert patched.headers["Warning"] == [f"299 - {json.dumps(text)}" for text in SAID]
+    usual = b'[{"op" : "add", "path":"/data/k","value":"\\" :2"}]'
+    assert "Warning" not in (await http("PATCH", f"{MAPS}/a?fieldValidation=Strict", usual, **media)).headers
+
+
+async def test_odd_members_of_operations_on_a_part_bring_warnings(http):
+    await http("POST", "/api/v1/namespaces/default/pods", POD)
+    patch = b'[{"op":"add","path":"/metadata/labels","value":{},"zz":1}]'
+    path = "/api/v1/namespaces/default/pods/p/ephemeralcontainers"
+    answer = await http("PATCH", path, patch, content_type="application/json-patch+json")
+    assert answer.headers["Warning"] == [f"299 - {json.dumps(SAID[0])}"]

@@ -31,6 +31,8 @@ from karmada.machinery.httpserver.failure import Failure, bad_request
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _SHOWN = 30
 """How many bytes of a malformed body are shown."""
+_OPERATION = frozenset({"op", "path", "from", "value"})
+"""What an operation of a JSON patch has."""
 _NOT_TEXT = (dict, list, float)
 _ORDERED = 64 * 1024
 """The largest body in which unknown and duplicate members are put into one order."""
@@ -149,16 +151,37 @@ def _beginning(body: bytes, kind: str) -> str:
 
 
 def _duplicates(body: bytes, decoded: Any) -> list[str]:
-    """The paths of members that occur twice; looked for only where the text has more members than the tree."""
-    try:
-        encoded = orjson.dumps(decoded)
-        if encoded == body.rstrip():  # as clients encode objects
-            return []
-        if _members(body) == _members(encoded) and b'" :' not in body:
-            return []
-    except orjson.JSONEncodeError:
+    """The paths of members that occur twice."""
+    if not _may_repeat(body, decoded):
         return []
     return list(islice((_spelled(place) for place, again in _places(body) if again), MAX_UNKNOWN))
+
+
+def _may_repeat(body: bytes, decoded: Any) -> bool:
+    """Whether members may occur twice: the text has more of them than the tree."""
+    try:
+        encoded = orjson.dumps(decoded)
+    except orjson.JSONEncodeError:
+        return False
+    if encoded == body.rstrip():  # as clients encode objects
+        return False
+    return _members(body) != _members(encoded) or b'" :' in body
+
+
+def odd_members(call: Call, operations: list[JSONObject]) -> list[str]:
+    """What is to be said of members that operations of a JSON patch do not have, or have twice."""
+    body = call.body
+    if not isinstance(body, bytes) or not _reports(call):
+        return []
+    if all(map(_OPERATION.issuperset, operations)) and not _may_repeat(body, operations):
+        return []
+    found: list[str] = []
+    for (above, key), again in _places(body):
+        if above is None or above[0] is not None or again is (key not in _OPERATION):
+            continue
+        what = "duplicate" if again else "unknown"
+        found.append(f'json patch {what} field "{above[1]}.{shown(key)}"')
+    return found[:MAX_UNKNOWN]
 
 
 def in_order(body: bytes, unknown: list[str], duplicates: list[str]) -> list[str]:

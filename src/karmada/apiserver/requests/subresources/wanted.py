@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from karmada.apiserver.requests import apply, decoding, metadata, offload, patch
+from karmada.apiserver.requests import apply, bodies, decoding, metadata, offload, patch
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.resources import JSONObject
@@ -34,10 +34,11 @@ def _read(context: Context, call: Call) -> Wanted:
         return _applied(context, call)
     options = write_options(dict(call.params), "PatchOptions")
     document = patch.patch_body(call, kind)
+    odd = bodies.odd_members(call, document) if kind is PatchType.JSON else []
 
     def patched(current: JSONObject) -> JSONObject:
         new: JSONObject = patch.patched(call, kind, document, decoding.copied(current))
-        decoding.conform(call, new, options.field_validation)
+        decoding.conform(call, new, options.field_validation, noticed=odd)
         return new
 
     return Wanted(options, patched)
