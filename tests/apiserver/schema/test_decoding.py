@@ -9,6 +9,7 @@ from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.scalars import Mismatch
 
 CORE, APPS = "io.k8s.api.core.v1.", "io.k8s.api.apps.v1."
+CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
 
 
 @pytest.mark.parametrize(
@@ -127,12 +128,25 @@ def test_opaque_parts_are_kept_whole() -> None:
             "json: cannot unmarshal number 2147483648 into Go struct field DeploymentSpec.spec.replicas of type int32",
             id="too-large",
         ),
+        pytest.param(
+            CRD,
+            {"spec": {"versions": [{"subresources": {"status": 5}}]}},
+            "json: cannot unmarshal number into Go struct field "
+            "CustomResourceSubresources.spec.versions.subresources.status of type v1.CustomResourceSubresourceStatus",
+            id="without-fields",
+        ),
     ],
 )
 def test_wrong_types_are_refused_with_the_place(name: str, given: dict[str, Any], text: str) -> None:
     with pytest.raises(Mismatch) as caught:
         decode(definition(name), given)
     assert str(caught.value) == text
+
+
+def test_an_object_without_fields_has_none() -> None:
+    version: dict[str, Any] = {"subresources": {"status": {"x": {"y": 1}}}}
+    assert decode(definition(CRD), {"spec": {"versions": [version]}}) == ["spec.versions[0].subresources.status.x"]
+    assert version["subresources"] == {"status": {}}
 
 
 def test_schemas_of_recursive_types_end() -> None:

@@ -335,6 +335,8 @@ _SPECIAL: dict[str, Callable[[Schema], Check]] = {
     _META + "Time": _replacing(time),
     _META + "MicroTime": _replacing(micro_time),
     _META + "FieldsV1": lambda schema: _opaque,
+    # An object without fields is unlike others without any, which hold whatever there is.
+    _EXTENSIONS + "CustomResourceSubresourceStatus": _object,
     _EXTENSIONS + "JSONSchemaPropsOrBool": _schema_or(bool),
     _EXTENSIONS + "JSONSchemaPropsOrArray": _schema_or(list),
     _EXTENSIONS + "JSONSchemaPropsOrStringArray": _schema_or(list),
