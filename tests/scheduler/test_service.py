@@ -218,6 +218,24 @@ def test_a_cluster_that_joined_while_no_event_arrived_gets_its_copies() -> None:
     on_a_plane(scenario)
 
 
+def test_a_cluster_that_joined_while_no_policy_had_a_binding_gets_its_copies_when_the_policy_is_back() -> None:
+    async def scenario(plane: Plane) -> None:
+        label = "propagationpolicy.karmada.io/permanent-id"
+        await plane.join("member1")
+        await plane.bind("web")
+        await plane.settle()
+        await plane.client.resource(BINDINGS).patch("web", {"metadata": {"labels": {label: None}}}, "default")
+        await plane.settle()
+        await plane.join("member2")
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2}
+        await plane.client.resource(BINDINGS).patch("web", {"metadata": {"labels": {label: "q"}}}, "default")
+        await plane.settle()
+        assert await plane.result("web") == {"member1": 2, "member2": 2}
+
+    on_a_plane(scenario)
+
+
 def test_only_concerned_bindings_are_looked_at_again() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1", labels={"env": "prod"})

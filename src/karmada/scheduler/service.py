@@ -240,12 +240,14 @@ class Scheduler:
                 self._assumed.observe(key, binding)
             if not self._in_charge(binding):
                 self._affinities.discard(key)
+                self._settled.pop(key, None)
                 continue
             self._affinities.put(key, binding)
-            if change.old is not None and change.old.value.metadata.generation == binding.metadata.generation:
+            # One that was somebody else's is as good as new: changes of clusters did not concern it meanwhile.
+            before = change.old.value if change.old is not None and self._in_charge(change.old.value) else None
+            if before is not None and before.metadata.generation == binding.metadata.generation:
                 continue
-            event = "BindingAdd" if change.old is None else "BindingUpdate"
-            self._enqueue(key, event, binding, background=change.initial)
+            self._enqueue(key, "BindingUpdate" if before else "BindingAdd", binding, background=change.initial)
 
     def _peers_moved(self, key: BindingKey, change: Change[Any]) -> None:
         """A binding came to other clusters or groups, or left them: those that no cluster fitted because of it may fit
