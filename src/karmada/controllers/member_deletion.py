@@ -4,12 +4,14 @@ Only what Karmada manages is touched, and only in the state it was seen in. An o
 is that one's.
 """
 
+from collections.abc import Iterable
+
 import orjson
 
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.metrics import SUCCESS, PipelineMetrics, labels_of
 from karmada.machinery.codec import TREE, untrusted_tree
-from karmada.machinery.discovery import UnknownKind
+from karmada.machinery.discovery import ApiResource, UnknownKind, split_api_version
 from karmada.machinery.errors import NotFound
 from karmada.machinery.informers.cache import Key
 from karmada.machinery.resource import Propagation, Resource
@@ -67,10 +69,19 @@ async def _ours(manifest: JSONObject, member: Member) -> tuple[JSONObject, Resou
     except UnknownKind:
         if manifest["apiVersion"] in mapper.stale:
             raise
-        return None  # objects go with their kind, and a Work of one that was never served must not stay for ever
+        found = _in_another_version(mapper.known, manifest)
+        if found is None:
+            return None  # objects go with their kind, and a Work of one that was never served must not stay for ever
+        served = found
     collection = member.client.encoded(served.type)
     try:
         observed = untrusted_tree(await collection.get(metadata["name"], metadata.get("namespace", "")))
     except NotFound:
         return None
     return (observed, collection) if is_owned(manifest, observed) and not of_another_work(manifest, observed) else None
+
+
+def _in_another_version(known: Iterable[ApiResource], manifest: JSONObject) -> ApiResource | None:
+    """A manifest's kind as the member serves it since it ended the manifest's version: the objects are the same."""
+    group, _ = split_api_version(manifest["apiVersion"])
+    return next((each for each in known if (each.type.group, each.kind) == (group, manifest["kind"])), None)
