@@ -60,7 +60,9 @@ class QuotaSyncController:
                 await self._writer.remove(work, lambda current: owner_of(current) == key)
         if quota is None:
             return DONE
-        known = [assignments[c.metadata.name] for c in self._clusters.values() if c.metadata.name in assignments]
+        # A cluster that leaves is emptied before its execution space goes: what is written anew would hold it for ever.
+        clusters = [c.metadata.name for c in self._clusters.values() if c.metadata.deletion_timestamp is None]
+        known = [assignments[name] for name in clusters if name in assignments]
         outcomes = await asyncio.gather(*(self._write(quota, item) for item in known))
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         if errors:
