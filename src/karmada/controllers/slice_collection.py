@@ -99,6 +99,8 @@ class SliceCollection:
         cluster = self._clusters.get(key.cluster)
         if cluster is None or not self._members.concerns(cluster) or not is_ready(cluster):
             return DONE  # it comes again when the cluster is ready
+        if cluster.metadata.deletion_timestamp is not None:
+            return DONE  # its Works are being deleted, and one that is written anew would hold it for ever
         try:
             member = await self._members.connect(cluster)
         except MemberUnavailable as error:
