@@ -142,6 +142,33 @@ async def test_a_member_that_is_not_there_is_left_alone_for_a_while(caplog: pyte
     assert caplog.text.count("the estimator of gone has no answer, not asked again for 10 s") == 1
 
 
+async def test_a_member_that_leaves_while_its_estimator_is_silent_has_no_opinion() -> None:
+    asked = asyncio.Event()
+
+    async def silent(data: bytes, context: object) -> bytes:
+        asked.set()
+        await asyncio.sleep(60)
+        return b""
+
+    server = grpc.aio.server()
+    handlers = {"MaxAvailableReplicas": grpc.unary_unary_rpc_method_handler(silent)}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    good, good_port = await serve(lambda request: 7)
+
+    async def test(estimator: GrpcEstimator) -> None:
+        snapshot = Snapshot([cluster("gone"), cluster("good")])
+        asking = asyncio.ensure_future(estimator.estimate(snapshot, binding(3), ["gone", "good"], False))
+        await asked.wait()
+        estimator.forget("gone")
+        assert await asyncio.gather(asking, return_exceptions=True) == [{"good": 7}]
+
+    await with_estimators({"gone": port, "good": good_port}, test)
+    await server.stop(None)
+    await good.close()
+
+
 async def test_the_same_question_under_way_is_asked_once() -> None:
     requests = []
 

@@ -120,6 +120,12 @@ class Connections:
         except (OSError, ssl.SSLError) as error:
             self._blame(cluster, spelled(error))
             return NO_ANSWER
+        except asyncio.CancelledError:
+            # So ends a call whose connection is closed because the member left: whoever asked goes on without it.
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return NO_ANSWER
         return answer
 
     def _blame(self, cluster: str, reason: str | None) -> None:
