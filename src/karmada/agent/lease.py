@@ -19,7 +19,9 @@ class LeaseKeeper:
     """Renews the lease of a cluster until cancelled; a renewal that fails is simply followed by the next one."""
 
     def __init__(self, hub: Client, cluster: JSONObject, space: str, options: LeaseOptions, clock: Clock) -> None:
-        self._commit = Committer(hub.resource(LEASES))
+        self._pause = options.duration * options.fraction
+        # A request that hangs must not outlast the lease.
+        self._commit = Committer(hub.resource(LEASES).within(self._pause))
         self._cluster = cluster
         self._space = space
         self._options = options
@@ -38,7 +40,7 @@ class LeaseKeeper:
                 self._seen = None
                 name = self._cluster["metadata"]["name"]
                 log.warning("the lease of cluster %s could not be renewed, %d in a row: %s", name, self.failures, error)
-            await self._clock.sleep(self._options.duration * self._options.fraction)
+            await self._clock.sleep(self._pause)
 
     async def renew(self) -> None:
         """Renew once."""
