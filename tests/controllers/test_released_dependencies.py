@@ -1,11 +1,17 @@
 """Dependencies are released by who requires them no longer, and by nobody else."""
 
+import dataclasses
+
 import pytest
 from tests.controllers.observing import events, once
-from tests.controllers.plane import CONFIG_MAPS, on_a_plane, unloadable
+from tests.controllers.plane import CONFIG_MAPS, OneMember, on_a_plane, server, unloadable
 from tests.controllers.requirers import BINDINGS, FAILED, HOLDS, SECRETS, World, depends, run
 
+from karmada.api.feature_gates import DEFAULTS
+from karmada.controllers.manager import ControllerManager
+from karmada.controllers.selection import Selection
 from karmada.machinery.errors import Forbidden, NotFound
+from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import Verb
 
 
@@ -167,3 +173,29 @@ async def test_a_requirer_that_is_missing_is_named_by_who_comes_next(world):
     await world.bindings.patch("settings-configmap", {"spec": {"requiredBy": requirers}}, "default")
     await world.patch(clusters=[{"name": "m2"}])
     assert any("missing-pod" in message for _, reason, message in await events(world.plane) if reason == FAILED)
+
+
+def test_what_was_distributed_stays_without_the_gate_and_is_released_when_its_requirer_goes():
+    async def scenario(plane):
+        world = World(plane, depends())
+        await world.make("settings")
+        await world.begin()
+        await plane.supervisor.stop()
+        async with Supervisor(plane.clock) as supervisor, server(plane.clock) as one:
+            plane.begin(supervisor)
+            off = DEFAULTS.with_overrides({"PropagateDeps": False})
+            plane.context = dataclasses.replace(plane.context, gates=off, interpreter=world.saying)
+            members = OneMember(one, plane.clock)
+            manager = ControllerManager(plane.context, members, Selection(("resource-detector",)))
+            manager.start(supervisor)
+            world.saying.found = ()
+            await world.patch(clusters=[{"name": "m2"}])
+            assert await world.required() == {"settings": ["web-pod"]}
+            await world.bindings.delete("web-pod", "default")
+            await plane.clock.sleep(3)
+            with pytest.raises(NotFound):
+                await world.tree()
+            assert await world.required() == {"settings": []}
+            await members.connection.close()
+
+    on_a_plane(scenario)

@@ -35,6 +35,7 @@ from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.dependencies import Attached, AttachedToAnother, attach, dependency_label, detach
 
 COMPONENT = "dependencies-distributor"
+GATE = "PropagateDeps"
 NEEDS = "needs"
 DEPENDED_BY = "depended-by"
 _ANY = "*"
@@ -60,6 +61,8 @@ class DependenciesDistributor:
 
     def __init__(self, context: Context, templates: Templates) -> None:
         self._context = context
+        self._distributes = context.gates.enabled(GATE)
+        """Without the gate nothing is distributed, and released is what was: a binding could not go otherwise."""
         self._templates = templates
         self._bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
         self._bindings.add_index(NEEDS, needs)
@@ -80,7 +83,8 @@ class DependenciesDistributor:
         )
         self._awaited = AwaitedTemplates(templates, self.controller.enqueue)
         self.controller.watch(self._bindings, self._concerned)
-        templates.add_handler(self._templates_changed)
+        if self._distributes:
+            templates.add_handler(self._templates_changed)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Bring the dependencies of one binding where the binding goes."""
@@ -93,6 +97,8 @@ class DependenciesDistributor:
         binding = self._bindings.get(key.name, key.namespace)
         if binding is None:
             self._awaited.forget(key)
+            return DONE
+        if not self._distributes and binding.metadata.deletion_timestamp is None:
             return DONE
         if not _asks(binding):
             return await self._detach_all(binding)

@@ -21,7 +21,7 @@ from karmada.controllers.cluster_status import ClusterStatusController, StatusOp
 from karmada.controllers.cluster_taints import ClusterTaintPolicyController
 from karmada.controllers.context import Context
 from karmada.controllers.cron_autoscaler import CronAutoscalerController
-from karmada.controllers.dependencies import DependenciesDistributor
+from karmada.controllers.dependencies import GATE, DependenciesDistributor
 from karmada.controllers.detector.detector import Detector
 from karmada.controllers.endpointslice_collect import EndpointSliceCollector
 from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
@@ -136,6 +136,8 @@ def _detector(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield TEMPLATES, shared.templates.run
     yield "resource-detector", detector.templates
     yield "resource-detector policies", detector.policies
+    if not shared.context.gates.enabled(GATE):
+        yield from _dependencies(shared)  # it releases what was distributed while the gate was on
 
 
 def _dependencies(shared: Shared) -> Iterable[tuple[str, Part]]:
@@ -292,7 +294,7 @@ _ENFORCED = "FederatedQuotaEnforcement"
 _SERVICES = "MultiClusterService"
 CONTROLLERS = (
     Registration("resource-detector", _detector, optional=False),
-    Registration("dependencies-distributor", _dependencies, gate="PropagateDeps", optional=False),
+    Registration("dependencies-distributor", _dependencies, gate=GATE, optional=False),
     Registration("taintManager", _taint_manager, options=(TaintManagerOptions,), gate="Failover", optional=False),
     Registration("evictionStorm", _eviction_storm, options=(StormOptions,), optional=False),
     Registration("agentcsrapproving", _agent_csr),
