@@ -24,6 +24,7 @@ from karmada.scheduler.core.amounts import NO_OPINION
 from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.request import Binding
 from karmada.scheduler.core.snapshot import Snapshot
+from karmada.scheduler.estimators.connections import PENALTY
 from karmada.scheduler.estimators.messages import ReplicasRequest, SetsRequest, UnschedulableRequest
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,8 @@ class MemberEstimates:
         self._gates = gates
         self._clock = clock
         self._followed: dict[str, _Followed] = {}
+        self._silent: dict[str, float] = {}
+        """Members that let a question wait in vain, and until when nobody waits for them again."""
         self._started = 0
 
     async def estimate(self, snapshot: Snapshot, binding: Binding, clusters: Sequence[str], sets: bool) -> Estimates:
@@ -72,6 +75,7 @@ class MemberEstimates:
 
     def forget(self, cluster: str) -> None:
         """The member is gone."""
+        self._silent.pop(cluster, None)
         followed = self._followed.pop(cluster, None)
         if followed is not None:
             followed.left.set()
@@ -92,7 +96,7 @@ class MemberEstimates:
 
     async def _known(self, name: str) -> tuple[MemberState, Answers] | None:
         cluster = self._clusters.get(name)
-        if cluster is None or not self._members.concerns(cluster):
+        if cluster is None or not self._members.concerns(cluster) or self._is_silent(name):
             return None
         try:
             async with asyncio.timeout(TIMEOUT):
@@ -104,7 +108,15 @@ class MemberEstimates:
                 return await asyncio.shield(followed.ready)
         except (ApiError, MemberUnavailable, TimeoutError) as error:
             log.debug("%s cannot be asked: %s", name, error)
+            if isinstance(error, TimeoutError):
+                self._silent[name] = self._clock.monotonic() + PENALTY
             return None
+
+    def _is_silent(self, name: str) -> bool:
+        """Whether a member has not loaded that a question waited for: it must not slow every decision down."""
+        followed = self._followed.get(name)
+        is_loaded = followed is not None and followed.ready.done()
+        return not is_loaded and self._clock.monotonic() < self._silent.get(name, 0.0)
 
     def _follow(self, name: str, member: Member) -> _Followed:
         followed = _Followed(member.client, asyncio.get_running_loop().create_future())
