@@ -18,6 +18,8 @@ from karmada.membership import objects, token
 from karmada.membership.agent_grant import Grant
 from karmada.membership.agent_identity import registration_id
 from karmada.membership.agent_roles import agent_roles
+from karmada.membership.certificate import obtain_certificate
+from karmada.membership.refusal import Refused
 
 
 def signing_request(cluster, key=None, registration=""):
@@ -231,5 +233,22 @@ def test_a_token_is_good_for_what_it_says(grant, outcomes):
             if expected == "Approved":
                 again = await ask(plane, f"{cluster}-fghij", cluster, LATER, client=bearer)
                 assert again[0] == "Approved", "a registration that failed is tried again under its name"
+
+    on_a_plane(scenario)
+
+
+def test_who_waits_for_a_certificate_that_nobody_approves_asks_less_and_less_often():
+    async def scenario(plane):
+        looks = []
+
+        async def before(request):
+            if request.resource == REQUESTS and request.verb is Verb.GET:
+                looks.append(plane.clock.monotonic())
+
+        plane.transport.before = before
+        with pytest.raises(Refused, match="was neither approved nor refused within 300 s"):
+            await obtain_certificate(plane.context.client, "m1", "renewal", clock=plane.clock)
+        assert len(looks) < 100
+        assert looks[1] - looks[0] < 1
 
     on_a_plane(scenario)

@@ -5,6 +5,7 @@ import contextlib
 from dataclasses import dataclass, field
 
 from karmada.api import labels, names
+from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import AlreadyExists, NotFound
@@ -18,7 +19,8 @@ REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigning
 KEY_BITS = 3072
 YEAR = 365 * 24 * 3600
 PATIENCE = 300.0
-PAUSE = 0.1
+PAUSES = BackoffPolicy(initial=0.1, maximum=5.0)
+"""Between two looks whether it is there: agents by the hundred may wait for an approver that is away."""
 CLOCK_SLACK = 3600
 """Seconds by which signers begin a certificate earlier, for clocks that are behind."""
 
@@ -74,6 +76,7 @@ async def obtain_certificate(
 
 async def _issued(hub: Client, name: str, patience: float, clock: Clock) -> bytes:
     until = clock.monotonic() + patience
+    looks = 0
     while True:
         status = (await hub.resource(REQUESTS).get(name)).get("status") or {}
         if status.get("certificate"):
@@ -83,7 +86,8 @@ async def _issued(hub: Client, name: str, patience: float, clock: Clock) -> byte
                 raise Refused(f"the control plane refused the certificate: {condition.get('message', '')}")
         if clock.monotonic() > until:
             raise Refused(f"certificate request {name} was neither approved nor refused within {patience:g} s")
-        await clock.sleep(PAUSE)
+        await clock.sleep(PAUSES.pause(looks))
+        looks += 1
 
 
 def make_request(cluster: str, previous: bytes = b"") -> tuple[bytes, bytes]:
