@@ -1,12 +1,17 @@
 """The descheduler on a control plane."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, Plane, on_a_plane
 
 from karmada.descheduler.service import Descheduler
+from karmada.machinery.client import Client
+from karmada.machinery.errors import Invalid
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
-from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.transport import GroupVersionResource, Request, Transport, WatchStream
 from karmada.scheduler.estimators.messages import UnschedulableRequest
 
 POLICIES = GroupVersionResource("config.karmada.io", "v1alpha1", "replicaschedulingpolicies")
@@ -80,5 +85,50 @@ def test_a_policy_moves_replicas_out_of_a_cluster_that_is_too_full_and_says_so()
         (moved,) = status["rescheduled"]
         assert (moved["name"], moved["fromCluster"], moved["replicas"]) == ("web", "member1", 1)
         assert status["conditions"][0]["status"] == "True"
+
+    on_a_plane(scenario)
+
+
+class Corrupting:
+    """A transport that gives what asks for 77 replicas a number that is none."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def send(self, request: Request) -> bytes:
+        return (await self._inner.send(request)).replace(b'"replicas":77', b'"replicas":"?"')
+
+    @asynccontextmanager
+    async def watch(self, request: Request) -> AsyncIterator[WatchStream]:
+        if "sendInitialEvents" in request.params:
+            raise Invalid("sendInitialEvents is forbidden for watch")
+        async with self._inner.watch(request) as stream:
+            yield stream
+
+    async def raw(self, method: str, path: str, body: bytes | None = None, accept: str = "") -> bytes:
+        return await self._inner.raw(method, path, body, accept)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def test_a_binding_that_cannot_be_read_keeps_nobody_from_looking_at_the_others() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", pods=100)
+        await plane.join("member2", pods=100)
+        await plane.bind("bad", 77, {"replicaScheduling": DYNAMIC})
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        before = await plane.result("web")
+        items = [{"clusterName": name, "status": {"readyReplicas": 1}, "applied": True} for name in before]
+        await plane.client.resource(BINDINGS).patch(
+            "web", {"status": {"aggregatedStatus": items}}, "default", subresource="status"
+        )
+        await plane.report("member2", 0)
+        plane.client = Client(Corrupting(plane.client.transport))
+        async with Supervisor() as supervisor:
+            await deschedule(plane, supervisor, {"member2": 1})
+            assert supervisor.restarts == {}
+        assert (await plane.result("web"))["member2"] == before["member2"] - 1
 
     on_a_plane(scenario)

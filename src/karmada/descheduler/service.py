@@ -13,6 +13,7 @@ import msgspec
 
 from karmada.api import duration, events
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.codec import DecodeError
 from karmada.api.config.v1alpha1 import ReplicaSchedulingPolicy, RescheduledWorkload
 from karmada.api.meta import Condition, set_condition
 from karmada.api.work.v1alpha2 import ResourceBinding, TargetCluster
@@ -25,6 +26,7 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.throttle import ThrottledLog
 from karmada.scheduler.estimators.messages import UnschedulableRequest
 
 log = logging.getLogger(__name__)
@@ -74,6 +76,7 @@ class Descheduler:
         self._policies = informers.of(ReplicaSchedulingPolicy)
         self._commit: Committer[ResourceBinding] = Committer(client.of(ResourceBinding))
         self._commit_policy: Committer[ReplicaSchedulingPolicy] = Committer(client.of(ReplicaSchedulingPolicy))
+        self._log = ThrottledLog(log, clock.monotonic)
         self._looked: dict[str, float] = {}
 
     def start(self, supervisor: Supervisor) -> None:
@@ -99,16 +102,20 @@ class Descheduler:
                 except ApiError as error:
                     log.warning("descheduling %s failed: %s", binding.metadata.name, error)
 
-        await asyncio.gather(*(look(binding) for binding in await self._considered()))
+        await asyncio.gather(*(look(binding) for binding in await self._chosen(is_considered)))
 
-    async def _considered(self) -> list[ResourceBinding]:
-        """The bindings worth a look; with ten thousand of them, reading all at once would hold up everybody else."""
+    async def _chosen(self, is_chosen: Callable[[ResourceBinding], bool]) -> list[ResourceBinding]:
+        """The bindings worth a look; with ten thousand of them, reading all at once would hold up everybody else. One
+        that cannot be read keeps nobody from looking at the others."""
         found = []
         for number, item in enumerate(self._bindings.all_items(), 1):
             if not number % READ_AT_ONCE:
                 await asyncio.sleep(0)
-            if is_considered(item.value):
-                found.append(item.value)
+            try:
+                if is_chosen(item.value):
+                    found.append(item.value)
+            except DecodeError as error:
+                self._log.warning(item.key, "%s cannot be read and is not descheduled: %s", item.key, error)
         return found
 
     async def _look(self, binding: ResourceBinding) -> None:
@@ -183,7 +190,7 @@ class Descheduler:
         too_full: list[str] = []
         done: list[Move] = []
         if rules.enabled is not False:
-            movable = [binding for binding in self._bindings.values() if is_movable(binding)]
+            movable = await self._chosen(is_movable)
             too_full, planned = moves(self._clusters.values(), movable, rules.threshold)
             done = [move for move in planned if await self._carry_out(move)]
         await self._note(policy, too_full, done)
