@@ -30,16 +30,18 @@ def test_objects_cost_the_same_each_however_many_there_are(lists: bool) -> None:
 
 
 def test_the_text_is_taken_apart_once_for_the_lines_of_all_mistakes() -> None:
-    found = read("---\n".join([ONE] * 20))
-
-    async def asked() -> int:
+    async def asked(found: list[Manifest]) -> int:
         return sum([await found[0].line("metadata.name") for _ in range(100)])
 
-    assert work(lambda: asyncio.run(asked())).calls < 5_000
+    text = "---\n".join([ONE] * 20)
+    asyncio.run(asked(read(text)))  # what is imported or started once does not count
+    found = read(text)
+    assert work(lambda: asyncio.run(asked(found))).calls < 5_000
 
 
 async def test_large_texts_are_read_beside_the_loop() -> None:
-    text = "---\n".join([ONE] * 100)
+    values = "".join(f"  k{number}: v\n" for number in range(100))
+    text = "---\n".join([f"{ONE}data:\n{values}"] * 100)
     turns = 0
 
     async def others() -> None:

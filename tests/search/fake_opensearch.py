@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 
 import orjson
 
@@ -38,7 +39,7 @@ class FakeOpenSearch:
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer:
         """Answer a request."""
-        self.seen.append(request)
+        self.seen.append(copy(request))  # its server forgets the body
         self.requests[f"{request.method} {request.path}"] += 1
         if (fault := self.fault(request)) is not None:
             return fault
