@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import sys
+from types import FrameType
 
 import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
@@ -136,6 +138,51 @@ async def test_in_the_foreground_the_owner_waits_for_what_blocks_it(api):
     assert await api.get("configmaps", "owner")
     await api.patch("configmaps", "dependent", {"metadata": {"finalizers": None}})
     await gone(api, "configmaps", "owner")
+
+
+async def test_a_change_of_one_dependent_does_not_have_all_others_looked_at(api):
+    async def calls_for(count: int) -> int:
+        owner = await api.create("configmaps", configmap(f"owner-{count}"))
+        for number in range(count):
+            body = owned(f"dependent-{count}-{number:03}", owner, blockOwnerDeletion=True)
+            body["metadata"]["finalizers"] = ["example.com/x"]
+            await api.create("configmaps", body)
+        await api.delete("configmaps", f"owner-{count}", propagationPolicy="Foreground")
+
+        async def is_marked() -> bool:
+            last = await api.get("configmaps", f"dependent-{count}-{count - 1:03}")
+            return "deletionTimestamp" in last["metadata"]
+
+        await eventually(is_marked)
+        await settled()
+        calls = 0
+
+        def profile(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(profile)
+        try:
+            for number in range(3):
+                change = {"metadata": {"labels": {"a": str(number)}}}
+                await api.patch("configmaps", f"dependent-{count}-000", change)
+                await settled()
+        finally:
+            sys.setprofile(before)
+        for number in range(count):
+            name = f"dependent-{count}-{number:03}"
+            await api.patch("configmaps", name, {"metadata": {"finalizers": None}})
+        await gone(api, "configmaps", f"owner-{count}")
+        return calls
+
+    async def settled() -> None:
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+    await calls_for(5)  # fills caches
+    few, many = await calls_for(10), await calls_for(200)
+    assert many < few + 3 * 190
 
 
 async def test_an_object_with_an_absent_owner_is_garbage(api):

@@ -43,6 +43,9 @@ class GarbageCollector:
         self._store = context.store
         self._writer = Writer(context, "generic-garbage-collector")
         self._worker: Worker[Key] = Worker("garbage-collector", self._process, width=_WIDTH)
+        self._blockers: dict[str, Key] = {}
+        """By the uids of owners that wait for dependents: one that blocks them. As long as it does, nobody looks at the
+        others, which may be tens of thousands, whenever one of them changes."""
 
     def start(self) -> None:
         """Look at everything once, then follow events."""
@@ -65,6 +68,7 @@ class GarbageCollector:
             for owner in event.previous.index.owners if event.previous is not None else ():
                 self._revisit(owner)  # which may not be blocked any more
             return
+        self._blockers.pop(item.index.uid, None)
         for dependent_kind, dependent in self._dependents(item.index.uid):
             self._add(dependent_kind, dependent)
         for owner in item.index.owners:
@@ -112,11 +116,20 @@ class GarbageCollector:
 
     async def _delete_dependents(self, key: Key) -> None:
         """Delete the dependents; the owner goes when none is left that blocks it."""
+        known = self._blockers.pop(key.uid, None)
+        if known is not None:
+            item = self._store.get(known.kind, known.namespace, known.name)
+            if item is not None and item.index.uid == known.uid and _blocks(item, key.uid):
+                self._blockers[key.uid] = known
+                return
         dependents = self._dependents(key.uid)
-        blocking = [entry for entry in dependents if _blocks(entry[1], key.uid)]
-        if not blocking:
+        # They are deleted in their order: the last one blocks longest.
+        found = next((entry for entry in reversed(dependents) if _blocks(entry[1], key.uid)), None)
+        if found is None:
             await self._drop_finalizer(key, FOREGROUND)
             return
+        kind, last = found
+        self._blockers[key.uid] = Key(kind, last.namespace, last.name, last.index.uid)
         for kind, dependent in dependents:
             if not dependent.ends:
                 self._add(kind, dependent)
