@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.growth import work
+from tests.growth import counted, work
 
 from karmada.api.cluster.v1alpha1 import Cluster, ClusterSpec
 from karmada.api.meta import ObjectMeta
@@ -146,3 +146,21 @@ def test_many_selectors_cost_a_resource_no_more_than_few() -> None:
             return sum(closest(selectors, WEB) for _ in range(100))
 
         assert work(compared).calls < 5_000
+
+
+def test_many_names_of_an_affinity_cost_a_cluster_no_more_than_few() -> None:
+    def compared(count: int) -> float:
+        names = tuple(counted([f"m{number}" for number in range(count)]))
+        affinity = ClusterAffinity(
+            cluster_names=names, exclude=tuple(counted([f"x{number}" for number in range(count)]))
+        )
+        clusters = [Cluster(metadata=ObjectMeta(name=f"other{number}"), spec=ClusterSpec()) for number in range(20)]
+        inside = Cluster(metadata=ObjectMeta(name="m0"), spec=ClusterSpec())
+        assert cluster_matches(affinity, inside)
+
+        def matched() -> int:
+            return sum(cluster_matches(affinity, cluster) for cluster in clusters)
+
+        return work(matched).comparisons
+
+    assert compared(1000) < 100

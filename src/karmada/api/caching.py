@@ -5,16 +5,32 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import orjson
 
 P = ParamSpec("P")
 R = TypeVar("R")
+V = TypeVar("V", covariant=True)
 Judge = Callable[[dict[str, Any], str], list[R]]
 """What there is to say about an object at a path."""
 LONGEST = 512
 """Characters: what repeats is short, and what is longer is made anew each time."""
+
+
+class Same(Generic[V]):
+    """A value that is equal to itself only: to compare large ones takes as long as what is to be remembered of them."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: V) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def text_cache(size: int, longest: int = LONGEST) -> Callable[[Callable[[str], R]], Callable[[str], R]]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from karmada.api import field_errors, name_rules
-from karmada.api.caching import LONGEST, text_cache, weighed_cache
+from karmada.api.caching import LONGEST, Same, text_cache, weighed_cache
 from karmada.api.field_errors import FieldError
 from karmada.api.label_requirements import EVERYTHING as EVERYTHING
 from karmada.api.label_requirements import FIELD_OPERATORS as FIELD_OPERATORS
@@ -60,34 +60,22 @@ def matches(selector: LabelSelectorLike, labels: Mapping[str, str]) -> bool:
             return False
     terms = selector.match_expressions
     if len(terms) > _FEW or any(len(term.values) > _MANY for term in terms):
-        return _prepared(_Same(terms)).matches(labels)
+        return _prepared(Same(terms)).matches(labels)
     return all(holds(term, labels, STRUCT_OPERATORS) for term in terms)
 
 
-class _Same:
-    """Terms that are equal when they are the same: to compare so many takes as long as to match them."""
-
-    __slots__ = ("terms",)
-
-    def __init__(self, terms: Sequence[RequirementLike]) -> None:
-        self.terms = terms
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.terms is other.terms
-
-    def __hash__(self) -> int:
-        return id(self.terms)
+_Terms = Sequence[RequirementLike]
 
 
-def _weight(prepared: Selector, same: _Same) -> int:
-    return sum(1 + len(term.values) for term in same.terms)
+def _weight(prepared: Selector, terms: Same[_Terms]) -> int:
+    return sum(1 + len(term.values) for term in terms.value)
 
 
 @weighed_cache(1_000_000, _weight)
-def _prepared(same: _Same) -> Selector:
+def _prepared(terms: Same[_Terms]) -> Selector:
     """A test of labels that costs no more for many terms and values than for few."""
     found = []
-    for term in same.terms:
+    for term in terms.value:
         operator = STRUCT_OPERATORS.get(term.operator)
         requirement = _compile(term.key, operator, tuple(term.values)) if operator is not None else None
         if requirement is None:

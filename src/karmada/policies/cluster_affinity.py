@@ -1,8 +1,12 @@
 """Which clusters an affinity means. All given parts must hold; an empty affinity means every cluster."""
 
+from karmada.api.caching import Same, weighed_cache
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.label_selector import FIELD_OPERATORS, holds, matches
 from karmada.api.policy.v1alpha1 import ClusterAffinity, FieldSelectorRequirement, Placement
+
+_FEW = 64
+"""Names that are quicker to look at one by one."""
 
 
 def placement_matches(placement: Placement, cluster: Cluster) -> bool:
@@ -16,7 +20,7 @@ def placement_matches(placement: Placement, cluster: Cluster) -> bool:
 def cluster_matches(affinity: ClusterAffinity, cluster: Cluster) -> bool:
     """Whether the cluster is meant."""
     name = cluster.metadata.name
-    if name in affinity.exclude:
+    if _among(name, affinity.exclude):
         return False
     if affinity.label_selector is not None and not matches(affinity.label_selector, cluster.metadata.labels):
         return False
@@ -24,7 +28,21 @@ def cluster_matches(affinity: ClusterAffinity, cluster: Cluster) -> bool:
         _field_holds(test, cluster) for test in affinity.field_selector.match_expressions
     ):
         return False
-    return not affinity.cluster_names or name in affinity.cluster_names
+    return not affinity.cluster_names or _among(name, affinity.cluster_names)
+
+
+def _among(name: str, names: tuple[str, ...]) -> bool:
+    return name in (names if len(names) <= _FEW else _known(Same(names)))
+
+
+def _weight(known: frozenset[str], names: Same[tuple[str, ...]]) -> int:
+    return len(names.value)
+
+
+@weighed_cache(1_000_000, _weight)
+def _known(names: Same[tuple[str, ...]]) -> frozenset[str]:
+    """Many names, to be found without looking at each for each cluster."""
+    return frozenset(names.value)
 
 
 def zones_of(cluster: Cluster) -> tuple[str, ...]:

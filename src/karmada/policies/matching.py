@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from karmada.api.caching import weighed_cache
+from karmada.api.caching import Same, weighed_cache
 from karmada.api.label_selector import matches
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
 
@@ -66,23 +66,8 @@ def match(selector: ResourceSelector, subject: Subject) -> Match:
 def closest(selectors: Iterable[ResourceSelector], subject: Subject) -> Match:
     """The closest fit of several selectors."""
     if isinstance(selectors, tuple) and len(selectors) > _FEW:
-        return _prepared(_Same(selectors)).closest(subject)
+        return _prepared(Same(selectors)).closest(subject)
     return max((match(selector, subject) for selector in selectors), default=Match.NONE)
-
-
-class _Same:
-    """Selectors that are equal when they are the same: to compare so many takes as long as to match them."""
-
-    __slots__ = ("selectors",)
-
-    def __init__(self, selectors: tuple[ResourceSelector, ...]) -> None:
-        self.selectors = selectors
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.selectors is other.selectors
-
-    def __hash__(self) -> int:
-        return id(self.selectors)
 
 
 class _Many:
@@ -109,13 +94,16 @@ class _Many:
         return max((match(selector, subject) for selector in others), default=Match.NONE)
 
 
-def _weight(prepared: _Many, same: _Same) -> int:
-    return len(same.selectors)
+_Selectors = tuple[ResourceSelector, ...]
+
+
+def _weight(prepared: _Many, selectors: Same[_Selectors]) -> int:
+    return len(selectors.value)
 
 
 @weighed_cache(200_000, _weight)
-def _prepared(same: _Same) -> _Many:
-    return _Many(same.selectors)
+def _prepared(selectors: Same[_Selectors]) -> _Many:
+    return _Many(selectors.value)
 
 
 def fit(policy: PropagationPolicy | ClusterPropagationPolicy, subject: Subject) -> Match:
