@@ -206,3 +206,25 @@ def test_a_binding_whose_template_was_not_shown_is_looked_at_once_when_it_is():
     source.shows("d")
     assert woken == [one, two, two]
     awaited.forget(two)
+
+
+class Counted(BindingKey):
+    """A binding's key that counts how often it is hashed."""
+
+    hashed = 0
+
+    def __hash__(self):
+        Counted.hashed += 1
+        return super().__hash__()
+
+
+def test_a_binding_that_goes_is_forgotten_without_a_look_at_all_that_wait():
+    awaited = AwaitedTemplates(Source(), lambda key: None)
+    keys = [Counted("default", f"b{number}") for number in range(200)]
+    for key in keys:
+        awaited.note(key, about(key.name))
+    Counted.hashed = 0
+    for key in keys:
+        awaited.forget(key)
+        awaited.forget(key)
+    assert Counted.hashed < 5 * len(keys)

@@ -172,18 +172,22 @@ class AwaitedTemplates:
         self._wake = wake
         self._waiting: dict[tuple[str, str, str, str], dict[BindingKey, None]] = {}
         """By template; in order."""
+        self._noted: dict[BindingKey, set[tuple[str, str, str, str]]] = {}
+        """By binding: what it waits for."""
         templates.add_handler(self._changed)
 
     def note(self, key: BindingKey, template: ObjectReference) -> None:
         """A binding was looked at without its template."""
         which = (template.api_version, template.kind, template.namespace, template.name)
         self._waiting.setdefault(which, {})[key] = None
+        self._noted.setdefault(key, set()).add(which)
 
     def forget(self, key: BindingKey) -> None:
         """The binding is gone."""
-        for which in [which for which, waiting in self._waiting.items() if key in waiting]:
-            del self._waiting[which][key]
-            if not self._waiting[which]:
+        for which in self._noted.pop(key, ()):
+            waiting = self._waiting[which]
+            del waiting[key]
+            if not waiting:
                 del self._waiting[which]
 
     def _changed(self, resource: ApiResource, changes: list[Change[JSONObject]]) -> None:
@@ -193,4 +197,8 @@ class AwaitedTemplates:
             which = (resource.api_version, resource.kind, change.key.namespace, change.key.name)
             if change.new is not None:
                 for key in self._waiting.pop(which, {}):
+                    noted = self._noted[key]
+                    noted.discard(which)
+                    if not noted:
+                        del self._noted[key]
                     self._wake(key)
