@@ -3,14 +3,11 @@
 All functions return field errors in the wording of the API. `path` is the field of the schema within the CRD.
 """
 
-from copy import deepcopy
 from typing import Any
 
 from karmada.api.field_errors import FieldError, forbidden, invalid, not_supported, required
-from karmada.apiserver.schema.openapi import from_openapi, no_references
-from karmada.apiserver.schema.pruning import pruner
+from karmada.apiserver.crds.defaults import validate_defaults
 from karmada.apiserver.schema.regexes import BadExpression, compiled
-from karmada.apiserver.schema.validation import validate
 
 JSONObject = dict[str, Any]
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -35,7 +32,7 @@ def validate_structure(schema: JSONObject, path: str) -> list[FieldError]:
     """What is wrong with an openAPIV3Schema."""
     errors = _forms(schema, path, root=True)
     errors += _structure(schema, path, "root")
-    return errors or (_defaults(schema, path) if _has(schema, "default") else [])
+    return errors or (validate_defaults(schema, path) if _has(schema, "default") else [])
 
 
 def has_rules(schema: JSONObject) -> bool:
@@ -286,26 +283,4 @@ def _branch(branch: JSONObject, path: str, outer: JSONObject, outer_path: str) -
             errors += _branch(child, f"{path}.{operator}[{index}]", outer, outer_path)
     if isinstance(branch.get("not"), dict):
         errors += _branch(branch["not"], f"{path}.not", outer, outer_path)
-    return errors
-
-
-def _of_any_scalars(schema: Any) -> Any:
-    """A schema whose values that are numbers or texts may be anything: so a stock server judges defaults."""
-    if isinstance(schema, dict):
-        return {key: _of_any_scalars(part) for key, part in schema.items() if key != "x-kubernetes-int-or-string"}
-    return [_of_any_scalars(part) for part in schema] if isinstance(schema, list) else schema
-
-
-def _defaults(schema: JSONObject, path: str) -> list[FieldError]:
-    """Defaults must be valid, and hold no fields that would be pruned."""
-    errors: list[FieldError] = []
-    if "default" in schema:
-        tree = from_openapi(_of_any_scalars({**schema, "default": None}), no_references)
-        value = deepcopy(schema["default"])
-        place = f"{path}.default"
-        if pruner(tree)(value):
-            errors.append(invalid(place, schema["default"], "must not have unknown fields"))
-        errors += validate(tree, schema["default"], base=place)
-    for place, child in _children(schema, path):
-        errors += _defaults(child, place)
     return errors

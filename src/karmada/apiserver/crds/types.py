@@ -52,23 +52,24 @@ def _complete(schema: Schema) -> None:
         "metadata": definition(_OBJECT_META),
     }
     for child in own.values():
-        _complete_embedded(child)
+        complete_embedded(child)
     if schema.items is not None:
-        _complete_embedded(schema.items)
+        complete_embedded(schema.items)
     if schema.additional is not None:
-        _complete_embedded(schema.additional)
+        complete_embedded(schema.additional)
 
 
-def _complete_embedded(schema: Schema) -> None:
+def complete_embedded(schema: Schema) -> None:
+    """Add what embedded objects have wherever there are such."""
     if schema.embedded:
         _complete(schema)
         return
     for child in (schema.properties or {}).values():
-        _complete_embedded(child)
+        complete_embedded(child)
     if schema.items is not None:
-        _complete_embedded(schema.items)
+        complete_embedded(schema.items)
     if schema.additional is not None:
-        _complete_embedded(schema.additional)
+        complete_embedded(schema.additional)
 
 
 def _type(spec: JSONObject, version: JSONObject, storage: str) -> ResourceType:
