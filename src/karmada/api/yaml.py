@@ -46,6 +46,11 @@ def load(text: str | bytes) -> Any:
     return first
 
 
+def load_first(text: str | bytes) -> Any:
+    """The first document of a text, of which nothing is read after it; null when there is none."""
+    return next(_documents(text), None)
+
+
 def load_all(text: str | bytes) -> Iterator[Any]:
     """All documents of a text that are not empty, as they come."""
     return (document for document in _documents(text) if document is not None)

@@ -348,3 +348,18 @@ async def test_odd_members_of_operations_on_a_part_bring_warnings(http):
     path = "/api/v1/namespaces/default/pods/p/ephemeralcontainers"
     answer = await http("PATCH", path, patch, content_type="application/json-patch+json")
     assert answer.headers["Warning"] == [f"299 - {json.dumps(SAID[0])}"]
+
+
+@pytest.mark.parametrize("more", ["---\nkind: Other\n", "---\n: : bad\n", "...\nfoo: bar\n"])
+async def test_of_several_documents_the_first_counts(http, more):
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n" + more
+    for method, path, media in (
+        ("POST", MAPS, "application/yaml"),
+        ("PUT", f"{MAPS}/a", "application/yaml"),
+        ("PATCH", f"{MAPS}/a?fieldManager=b", "application/apply-patch+yaml"),
+    ):
+        answer = await http(method, path, text.encode(), content_type=media)
+        assert answer.status in (200, 201)
+    assert decoded(await http("GET", f"{MAPS}/a"))["data"] == {"k": "v"}
+    nothing = await http("POST", MAPS, b"---\n---\n" + text.encode(), content_type="application/yaml")
+    assert (nothing.status, decoded(nothing)["reason"]) == (422, "Invalid")

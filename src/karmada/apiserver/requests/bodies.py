@@ -96,7 +96,7 @@ def _yaml(body: bytes, kind: str) -> Any:
     from karmada.api import yaml
 
     try:
-        return yaml.load(body)
+        return yaml.load_first(body)
     except ValueError as error:
         text = re.sub(r"^yaml: line \d+: ", "yaml: ", str(error))
         raise _unrecognized(kind, text, body) from None
@@ -113,10 +113,10 @@ def configuration(body: bytes) -> Any:
         try:
             decoded = orjson.loads(body)
         except orjson.JSONDecodeError:
-            return yaml.load(body)
+            return yaml.load_first(body)
         if not _duplicates(body, decoded):
             return _whole(decoded)
-    return yaml.load(body)
+    return yaml.load_first(body)
 
 
 def _whole(value: Any) -> Any:

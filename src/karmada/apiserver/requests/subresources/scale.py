@@ -84,7 +84,7 @@ def _body(call: Call) -> JSONObject:
     if isinstance(body, bytes):
         from karmada.api import yaml
 
-        body = yaml.load(body) if "yaml" in call.content_type else bodies.tree(call, "Scale")[0]
+        body = yaml.load_first(body) if "yaml" in call.content_type else bodies.tree(call, "Scale")[0]
     if not isinstance(body, dict):
         raise bad_request("the body must be a Scale")
     if body.get("kind", "Scale") != "Scale":
