@@ -120,8 +120,8 @@ def parse(text: str, name: str) -> Iterable[JSONObject]:
     return (found.item for found in found_in(text, name))
 
 
-def found_by_program(source: str | Path) -> Iterable[Found]:
-    """The objects of a file, or of a text that a program gives; a name where the text belongs is told apart from it."""
+def objects_of(source: str | Path) -> Iterable[Found]:
+    """The objects in a file or in a YAML text; raises `CommandError` for a text that is the name of a file."""
     if isinstance(source, Path):
         return found_in(source.read_text(), str(source))
     if "\n" not in source and source.endswith(SUFFIXES):

@@ -68,10 +68,10 @@ async def from_files(access: Access, flags: Values, unknown: list[NoMapping] | N
             which = (
                 f' for name: "{about.get("name", "")}" namespace: "{about.get("namespace", "")}" from "{found.file}"'
             )
-            told = NoMapping(error.reason, which)
+            unmapped = NoMapping(error.reason, which)
             if unknown is None:
-                raise told from None
-            unknown.append(told)
+                raise unmapped from None
+            unknown.append(unmapped)
     return named
 
 

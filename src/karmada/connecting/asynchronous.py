@@ -17,7 +17,7 @@ from karmada.api.base import Struct
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.cli.access import PROXY
 from karmada.cli.failures import CommandError
-from karmada.cli.files import found_by_program
+from karmada.cli.files import objects_of
 from karmada.cli.kinds import Kinds
 from karmada.explain.members import Members
 from karmada.machinery.client import Client, type_of
@@ -222,7 +222,7 @@ def _spelled(kind: type[Any] | str) -> str:
 
 def _objects(source: Source) -> builtins.list[JSONObject]:
     try:
-        found = [source] if isinstance(source, dict) else [one.item for one in found_by_program(source)]
+        found = [source] if isinstance(source, dict) else [one.item for one in objects_of(source)]
     except CommandError as error:
         raise ValueError(str(error)) from None
     for item in found:

@@ -10,9 +10,9 @@ from karmada.api.meta import Condition, ObjectMeta, set_condition
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
+from karmada.controllers.current import is_current
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
-from karmada.machinery.errors import NotFound
 from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.works.owner import recorded
@@ -102,17 +102,9 @@ class Bindings:
     async def is_current(self, binding: Binding) -> bool:
         """Whether a binding's spec is the newest by the server's word: what an older one names no more, or not yet, may
         be what runs."""
-        name, namespace = binding.metadata.name, binding.metadata.namespace
-        found: Binding
-        try:
-            if isinstance(binding, ResourceBinding):
-                found = await self._client.of(ResourceBinding).get(name, namespace)
-            else:
-                found = await self._client.of(ClusterResourceBinding).get(name)
-        except NotFound:
-            return False
-        mine, theirs = binding.metadata, found.metadata
-        return (mine.uid, mine.generation) == (theirs.uid, theirs.generation)
+        if isinstance(binding, ResourceBinding):
+            return await is_current(self._client.of(ResourceBinding), binding)
+        return await is_current(self._client.of(ClusterResourceBinding), binding)
 
     async def commit(self, binding: Binding, decide: Callable[[Any], Any]) -> Unchanged[Any] | Written[Any] | Absent:
         """Make a binding what `decide` says."""

@@ -18,6 +18,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.bindings import Binding, Bindings, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
+from karmada.controllers.current import is_present
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
@@ -109,8 +110,8 @@ class ClusterController:
     async def _leave(self, cluster: Cluster) -> Result:
         if finalizers.CLUSTER not in cluster.metadata.finalizers:
             return DONE
-        if not await self._is_present(cluster):
-            return DONE  # another one may have its name by now, and its execution space
+        if not await is_present(self._context.client.of(Cluster), cluster):
+            return DONE  # released by force; another one may have its name by now, and its execution space
         name = cluster.metadata.name
         space = names.execution_space(name)
         if cluster.spec.sync_mode == "Pull":
@@ -134,15 +135,6 @@ class ClusterController:
             cluster, lambda c: msgspec.structs.replace(c, metadata=without_finalizer(c.metadata, finalizers.CLUSTER))
         )
         return DONE
-
-    async def _is_present(self, cluster: Cluster) -> bool:
-        """Whether the server still has this very cluster: it may have been released by force, which the cache does not
-        show yet."""
-        try:
-            found = await self._context.client.of(Cluster).get(cluster.metadata.name)
-        except NotFound:
-            return False
-        return found.metadata.uid == cluster.metadata.uid
 
     async def _free_works(self, space: str) -> None:
         for work in self._works.values(space):

@@ -220,15 +220,15 @@ class EndpointSliceDispatcher:
         failed.pop(key, None)
         if failure:
             failed[key] = failure
-        is_written = await self._say(service, failed)
+        is_written = await self._set_condition(service, failed)
         if failure:
             self._recorder.event(about, events.WARNING, events.DISPATCH_ENDPOINT_SLICE.failed, failure)
         elif not plan.withdrawn and (changed or is_written):
             message = "EndpointSlice are dispatched successfully"
             self._recorder.event(about, events.NORMAL, events.DISPATCH_ENDPOINT_SLICE.succeeded, message)
 
-    async def _say(self, service: MultiClusterService, failed: Mapping[MemberKey, str]) -> bool:
-        """Set the condition of a MultiClusterService; whether it was another one."""
+    async def _set_condition(self, service: MultiClusterService, failed: Mapping[MemberKey, str]) -> bool:
+        """Write the condition of a MultiClusterService; whether it changed."""
         text = next(iter(failed.values()), "EndpointSlice are dispatched successfully")
         reason = (
             conditions.REASON_ENDPOINT_SLICE_DISPATCHED_FAILED
@@ -249,7 +249,7 @@ class EndpointSliceDispatcher:
             del self._failed[owner][key]
             service = self._wanted.get(owner.name, owner.namespace)
             if service is not None:
-                await self._say(service, self._failed[owner])
+                await self._set_condition(service, self._failed[owner])
 
     def _service_changed(self, change: Change[MultiClusterService]) -> list[MemberKey]:
         if change.new is None:

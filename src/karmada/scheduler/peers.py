@@ -64,3 +64,9 @@ class PeerIndex:
             del members[key]
             if not members:
                 del self._members[group]
+
+
+def place(binding: Binding) -> tuple[object, ...] | None:
+    """What of a binding others of its groups look at; None where it goes nowhere or has no group."""
+    groups, clusters = binding.spec.workload_affinity_groups, binding.spec.clusters
+    return (clusters, groups) if groups is not None and clusters else None

@@ -8,14 +8,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 from karmada.api import conditions, labels
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Decision, NoClusterFits, Placed
-from karmada.api.name_rules import dns_subdomain
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
@@ -24,7 +22,6 @@ from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.factory import InformerFactory
-from karmada.machinery.resource import Scope
 from karmada.machinery.sharding.ownership import Ownership
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.tracing import OFF, Tracer
@@ -39,8 +36,10 @@ from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.core.trigger import Need, is_ours, need, versions_to_check
 from karmada.scheduler.decision_history import DecisionHistory, Noted
 from karmada.scheduler.keys import BindingKey
+from karmada.scheduler.lost_clusters import LostClusters
 from karmada.scheduler.metrics import SchedulerMetrics
-from karmada.scheduler.peers import PeerIndex
+from karmada.scheduler.parked_release import ParkedRelease
+from karmada.scheduler.peers import PeerIndex, place
 from karmada.scheduler.queue import SchedulingQueue
 from karmada.scheduler.spec_checks import complaint, has_negative
 from karmada.scheduler.status_events import OutcomeReporter
@@ -52,10 +51,6 @@ DEFAULT_NAME = "default-scheduler"
 WRITERS = 16
 """Attempts under way at the same time; they wait for the API server, not for each other."""
 DEADLINE = 60.0
-RELEASE_PAUSE = 10.0
-"""Seconds between two looks at bindings without room because clusters report new figures."""
-LOOKUPS = 16
-"""Clusters that the cache lacks are asked for at one attempt: a binding may name any number of them."""
 SAMPLED = 64
 """Every so many attempts each plugin is timed once."""
 _MARKS = (
@@ -110,7 +105,6 @@ class Scheduler:
         self.options = options or SchedulerOptions()
         self._clock = clock
         self._clusters = informers.of(Cluster)
-        self._server = client.of(Cluster)
         self._namespaced = informers.of(ResourceBinding)
         self._wide = informers.of(ClusterResourceBinding)
         gates = self.options.settings.gates
@@ -124,6 +118,7 @@ class Scheduler:
         self._estimator = estimator
         self.snapshot = Snapshot(peers=self._peers)
         """The facts now."""
+        self._lost = LostClusters(client.of(Cluster), self.snapshot)
         self.decisions = DecisionHistory()
         self.metrics = SchedulerMetrics(self.queue)
         self._attempts = 0
@@ -133,8 +128,7 @@ class Scheduler:
         """Results that were written, and are not reported in a status yet."""
         self._own: dict[BindingKey, tuple[str, str]] = {}
         """The revisions of the scheduler's last two writes of a binding, result and status, until their events come."""
-        self._released_at = float("-inf")
-        self._releasing: asyncio.TimerHandle | None = None
+        self._release = ParkedRelease(self.queue, clock)
         self._ownership: Ownership | None = None
         """Which bindings this scheduler decides about; None for all."""
         self._disturbed: set[BindingKey] = set()
@@ -168,8 +162,7 @@ class Scheduler:
                     group.create_task(self._work(), name=f"scheduler {number}")
         finally:
             self.queue.close()
-            if self._releasing is not None:
-                self._releasing.cancel()
+            self._release.cancel()
 
     # What happens to clusters and bindings.
 
@@ -201,26 +194,11 @@ class Scheduler:
                 continue
             before, after = change.old.value.status, change.new.value.status
             if before.resource_summary != after.resource_summary:
-                self._room_changed()
+                self._release.room_changed()
             if before.api_enablements != after.api_enablements:
                 for key in list(self._nowhere):
                     self._disturbed.add(key)
                     self._enqueue(key, "ClusterChanged")
-
-    def _room_changed(self) -> None:
-        """Clusters report often; bindings without room are worth a look, but not at every report."""
-        if not self.queue.parked or self._releasing is not None:
-            return
-        pause = self._released_at + RELEASE_PAUSE - self._clock.monotonic()
-        if pause <= 0:
-            self._release()
-        else:
-            self._releasing = self._clock.call_later(pause, self._release)
-
-    def _release(self) -> None:
-        self._releasing = None
-        self._released_at = self._clock.monotonic()
-        self.queue.release()
 
     def _bindings_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
@@ -252,7 +230,7 @@ class Scheduler:
     def _peers_moved(self, key: BindingKey, change: Change[Any]) -> None:
         """A binding came to other clusters or groups, or left them: those that no cluster fitted because of it may fit
         now."""
-        before, after = (_place(item.value) if item is not None else None for item in (change.old, change.new))
+        before, after = (place(item.value) if item is not None else None for item in (change.old, change.new))
         if before == after:
             return
         for other in sorted(other for other in self._nowhere if other.namespace == key.namespace and other != key):
@@ -347,7 +325,7 @@ class Scheduler:
             return True
         # Settled again when this attempt ends well: until then whoever looks again has to decide.
         self._settled.pop(key, None)
-        await self._look_for_lost_target(binding)
+        await self._lost.look_for(binding)
         disturbed = key in self._disturbed
         self._disturbed.discard(key)
         reason = need(binding, self.options.settings.gates, self.snapshot.is_leaving)
@@ -362,17 +340,6 @@ class Scheduler:
                 return True
         with self.options.tracer.span("schedule", binding.metadata.annotations, reason=reason.value):
             return await self._schedule(key, binding, reason, disturbed)
-
-    async def _look_for_lost_target(self, binding: Binding) -> None:
-        """Ask the server for a cluster that a binding goes to and the cache lacks, which alone proves nothing: one that
-        was taken out by force before the binding had left it is left now. One is reason enough to decide anew."""
-        missing = (one.name for one in binding.spec.clusters if not self.snapshot.is_known(one.name))
-        for name in islice(missing, LOOKUPS):
-            # A name that no cluster can have is none to ask for.
-            exists = not dns_subdomain(name) and (await self._server.list(Scope(fields=f"metadata.name={name}"))).items
-            if not exists and not self.snapshot.is_known(name):
-                self.snapshot.lose(name)
-                return
 
     async def _report_the_rest(self, key: BindingKey, binding: Binding) -> None:
         """There is nothing to decide; the report of a former decision may be missing."""
@@ -508,9 +475,3 @@ class Scheduler:
     def _is_settled(self, key: BindingKey, binding: Binding) -> bool:
         known = self._settled.get(key)
         return known == (binding.metadata.uid, binding.metadata.generation) and key not in self._disturbed
-
-
-def _place(binding: Binding) -> tuple[object, ...] | None:
-    """What of a binding others of its groups look at; None where it goes nowhere or has no group."""
-    groups, clusters = binding.spec.workload_affinity_groups, binding.spec.clusters
-    return (clusters, groups) if groups is not None and clusters else None

@@ -64,8 +64,8 @@ class OutcomeReporter:
         enough again: what would have been reported is made up for.
         """
         status, generation = binding.status, binding.metadata.generation
-        says = next((found.status for found in status.conditions if found.type == conditions.SCHEDULED), "")
-        if binding.spec.clusters and says != "True":
+        scheduled = next((found.status for found in status.conditions if found.type == conditions.SCHEDULED), "")
+        if binding.spec.clusters and scheduled != "True":
             now = self._clock.now()
             observed: dict[str, Any] = {"scheduler_observed_generation": generation}
             if status.last_scheduled_time is None:

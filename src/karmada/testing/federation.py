@@ -26,7 +26,7 @@ from karmada.apiserver.storage.base import EMPTY
 from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.cli import answers
 from karmada.cli.failures import CommandError
-from karmada.cli.files import Found, found_by_program
+from karmada.cli.files import Found, objects_of
 from karmada.cli.strict import complaints, is_about_fields
 from karmada.controllers.cluster_status import StatusOptions
 from karmada.controllers.clusters import is_ready
@@ -292,7 +292,7 @@ def _found(source: Source) -> Iterator[Found]:
         yield Found(source, f"{source['kind']} {source['metadata'].get('name', '')}", "", 0)
         return
     try:
-        yield from found_by_program(source)
+        yield from objects_of(source)
     except CommandError as error:
         raise AssertionError(str(error)) from None
 

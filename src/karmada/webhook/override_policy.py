@@ -21,9 +21,9 @@ from karmada.api.policy.v1alpha1 import (
 from karmada.overrides.identity import is_managed, touched_by
 from karmada.overrides.spelling import spelled, spelled_item
 from karmada.webhook.advice import advise_overrides
-from karmada.webhook.crowds import crowd_errors
 from karmada.webhook.model import Review, decoded, items, refuse_if_any
 from karmada.webhook.placement import validate_affinity
+from karmada.webhook.policy_limits import limit_errors
 from karmada.webhook.selectors import place_selectors, selector_errors
 
 _POINTER = 'JSON pointer must be empty or start with a "/"\nJSON pointer error'
@@ -75,7 +75,7 @@ def _spec_errors(spec: OverrideSpec, review: Review) -> list[FieldError]:
         if rule.target_cluster is not None:
             errors += validate_affinity(rule.target_cluster, f"{path}.targetCluster")
         errors += _identity_errors(rule.overriders, f"{path}.overriders")
-    errors += crowd_errors(review, spec.resource_selectors)
+    errors += limit_errors(review, spec.resource_selectors)
     return errors + selector_errors(review, spec.resource_selectors)
 
 

@@ -13,10 +13,10 @@ from karmada.api.policy.v1alpha1 import (
 )
 from karmada.policies.legacy_fields import contradictions
 from karmada.webhook.advice import advise_policy
-from karmada.webhook.crowds import crowd_errors
 from karmada.webhook.model import Denied, JSONObject, Operation, Review, decoded, items, refuse_if_any
 from karmada.webhook.moves import move_errors
 from karmada.webhook.placement import validate_placement
+from karmada.webhook.policy_limits import limit_errors
 from karmada.webhook.selectors import place_selectors, selector_errors
 
 Policy = PropagationPolicy | ClusterPropagationPolicy
@@ -111,7 +111,7 @@ def _judge(
     found += errors
     found += _preemption_errors(spec)
     found += _suspension_errors(spec)
-    found += crowd_errors(review, spec.resource_selectors, spec.placement)
+    found += limit_errors(review, spec.resource_selectors, spec.placement)
     refuse_if_any(found)
 
 

@@ -168,8 +168,8 @@ def _may_repeat(body: bytes, decoded: Any) -> bool:
     return _members(body) != _members(encoded) or b'" :' in body
 
 
-def odd_members(call: Call, operations: list[JSONObject]) -> list[str]:
-    """What is to be said of members that operations of a JSON patch do not have, or have twice."""
+def operation_warnings(call: Call, operations: list[JSONObject]) -> list[str]:
+    """Warnings of unknown and duplicate members in the operations of a JSON patch."""
     body = call.body
     if not isinstance(body, bytes) or not _reports(call):
         return []

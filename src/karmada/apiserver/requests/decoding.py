@@ -49,16 +49,16 @@ def conform(
     field_validation: str,
     duplicates: list[str] | None = None,
     known: bool = False,
-    noticed: list[str] | None = None,
+    warnings: list[str] | None = None,
 ) -> None:
     """Decode and default a tree in place; unknown and duplicate fields are refused, warned of or ignored.
 
-    `known` says that nothing of a custom object can be unknown or out of shape, `noticed` what is to be said besides.
+    `known` says that nothing of a custom object can be unknown or out of shape, `warnings` what else is wrong.
     """
     served = call.served
     unknown = _decode(served, obj, known)
-    if unknown or duplicates or noticed:
-        _report(call, obj, field_validation, unknown, duplicates or [], noticed or [])
+    if unknown or duplicates or warnings:
+        _report(call, obj, field_validation, unknown, duplicates or [], warnings or [])
     meta = obj.get("metadata")
     if meta and len(meta.get("ownerReferences") or ()) > 1:
         _name_owners_once(call, meta)
@@ -127,14 +127,14 @@ def _prune(schema: Schema, obj: JSONObject) -> list[str]:
 
 
 def _report(
-    call: Call, obj: JSONObject, mode: str, unknown: list[str], duplicates: list[str], noticed: list[str]
+    call: Call, obj: JSONObject, mode: str, unknown: list[str], duplicates: list[str], warnings: list[str]
 ) -> None:
     if duplicates and unknown and not call.served.type.custom and isinstance(call.body, bytes):
         texts = bodies.in_order(call.body, unknown, duplicates)
     else:  # custom objects are decoded first, and pruned then
         texts = [f'duplicate field "{path}"' for path in duplicates]
         texts += [f'unknown field "{path}"' for path in unknown]
-    texts = [*noticed, *texts][:MAX_UNKNOWN]
+    texts = [*warnings, *texts][:MAX_UNKNOWN]
     if mode in ("", "Warn"):
         call.warnings.extend(texts)
     elif mode == "Strict":

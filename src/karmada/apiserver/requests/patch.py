@@ -35,9 +35,9 @@ async def patch(context: Context, call: Call) -> Answer:
     size = offload.size_of(call)
     document = patch_body(call, kind) if size < LARGE else await offload.run(size, patch_body, call, kind)
     known = kind is PatchType.MERGE and decoding.is_known(call.served, document)
-    looking = bodies.odd_members if kind is PatchType.JSON else bodies.duplicates
-    found = looking(call, document) if size < LARGE else await offload.run(size, looking, call, document)
-    again, odd = ([], found) if kind is PatchType.JSON else (found, [])
+    check = bodies.operation_warnings if kind is PatchType.JSON else bodies.duplicates
+    found = check(call, document) if size < LARGE else await offload.run(size, check, call, document)
+    duplicates, warnings = ([], found) if kind is PatchType.JSON else (found, [])
 
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
     # Everything but the status is taken from the current object anyway. On the main resource admission may change
@@ -50,7 +50,7 @@ async def patch(context: Context, call: Call) -> Answer:
             raise failure
         try:
             new = bodies.check_kind(context.catalog, call, new, call.served)
-            decoding.conform(call, new, options.field_validation, again, known, odd)
+            decoding.conform(call, new, options.field_validation, duplicates, known, warnings)
         except Failure as failure:
             raise patch_errors.undecodable(failure, _shown(call, kind, current)) from None
         meta = metadata.ensure(new)

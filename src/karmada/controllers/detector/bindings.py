@@ -10,6 +10,7 @@ from karmada.api.meta import ObjectMeta
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
+from karmada.controllers.current import is_current
 from karmada.controllers.detector.policy_index import TemplateKey
 from karmada.interpreter.model import GroupVersionKind, InterpretError, Operation, kind_of
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
@@ -107,23 +108,23 @@ class BindingWriter:
         was released goes to another policy for good."""
         if name_rules.dns_subdomain(claim.name) or (claim.namespace and name_rules.dns_label(claim.namespace)):
             return False  # what templates say is written by anybody
-        found = await self._policy(claim)
-        return found is not None and claim_of(found) == claim
+        client = self._context.client
+        found: Policy
+        try:
+            if claim.is_cluster_wide:
+                found = await client.of(ClusterPropagationPolicy).get(claim.name)
+            else:
+                found = await client.of(PropagationPolicy).get(claim.name, claim.namespace)
+        except NotFound:
+            return False
+        return claim_of(found) == claim
 
     async def is_current(self, policy: Policy) -> bool:
         """Whether a policy is as the server has it: an older state may not choose yet what was claimed since."""
-        found = await self._policy(claim_of(policy))
-        mine = policy.metadata
-        return found is not None and (found.metadata.uid, found.metadata.generation) == (mine.uid, mine.generation)
-
-    async def _policy(self, claim: Claim) -> Policy | None:
         client = self._context.client
-        try:
-            if claim.is_cluster_wide:
-                return await client.of(ClusterPropagationPolicy).get(claim.name)
-            return await client.of(PropagationPolicy).get(claim.name, claim.namespace)
-        except NotFound:
-            return None
+        if isinstance(policy, PropagationPolicy):
+            return await is_current(client.of(PropagationPolicy), policy)
+        return await is_current(client.of(ClusterPropagationPolicy), policy)
 
     async def binding_of(self, key: TemplateKey) -> Binding | None:
         """The binding of a template, by the server's word: the cache may lack one that was written a moment ago."""

@@ -85,10 +85,6 @@ class Waiting:
             if not keys:
                 del self._places[place]
 
-    def chosen_by(self, policy: PropagationPolicy | ClusterPropagationPolicy) -> list[TemplateKey]:
-        """The waiting resources a policy chooses."""
-        return list(dict.fromkeys(key for key, is_chosen in self.reached_by(policy) if is_chosen))
-
     def reached_by(self, policy: PropagationPolicy | ClusterPropagationPolicy) -> Iterator[tuple[TemplateKey, bool]]:
         """The waiting resources a policy may choose, and whether it does; each as it is when its turn comes.
 

@@ -34,11 +34,11 @@ def _read(context: Context, call: Call) -> Wanted:
         return _applied(context, call)
     options = write_options(dict(call.params), "PatchOptions")
     document = patch.patch_body(call, kind)
-    odd = bodies.odd_members(call, document) if kind is PatchType.JSON else []
+    warnings = bodies.operation_warnings(call, document) if kind is PatchType.JSON else []
 
     def patched(current: JSONObject) -> JSONObject:
         new: JSONObject = patch.patched(call, kind, document, decoding.copied(current))
-        decoding.conform(call, new, options.field_validation, noticed=odd)
+        decoding.conform(call, new, options.field_validation, warnings=warnings)
         return new
 
     return Wanted(options, patched)

@@ -37,9 +37,10 @@ def judge(resource: str, spec: dict[str, Any], old: dict[str, Any] | None = None
 
 
 def with_terms(count: int, overflowing: int = 0) -> dict[str, Any]:
+    terms: list[dict[str, Any]]
     terms = [{"affinityName": f"a{number}", "clusterNames": ["m"]} for number in range(count)]
     if overflowing:
-        terms[0]["overflowAffinities"] = [{"affinityName": f"o{number}"} for number in range(overflowing)]  # type: ignore[assignment]
+        terms[0]["overflowAffinities"] = [{"affinityName": f"o{number}"} for number in range(overflowing)]
     scheduling = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
     return {
         "resourceSelectors": [NAMED],

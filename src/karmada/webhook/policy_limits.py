@@ -1,4 +1,4 @@
-"""How many parts of a policy are compared with every object, or tried with all clusters: no more than anybody means.
+"""Limits of a policy's affinity terms and label selectors: each is compared with all clusters, or with every object.
 
 What is stored stays as it is: a spec is judged when it changes.
 """
@@ -15,10 +15,10 @@ MOST_SELECTORS = 1000
 """Selectors of a policy that look at labels: they are compared with every object of their kind."""
 
 
-def crowd_errors(
+def limit_errors(
     review: Review, selectors: Iterable[ResourceSelector], placement: Placement | None = None
 ) -> list[FieldError]:
-    """What of a new or changed policy there is too much of."""
+    """Field errors of a new or changed policy that exceeds a limit."""
     if review.old is not None and review.old.get("spec") == review.object.get("spec"):
         return []
     errors = []

@@ -1,0 +1,38 @@
+"""Whether what a cache shows is what the server has: a cache may lag behind, most of all after a change of leader."""
+
+from typing import Protocol, TypeVar
+
+from karmada.api.meta import ObjectMeta
+from karmada.machinery.errors import NotFound
+from karmada.machinery.resource import Resource
+
+
+class Object(Protocol):
+    """Anything with metadata."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its identity and generation."""
+        ...
+
+
+T = TypeVar("T", bound=Object)
+
+
+async def is_present(server: Resource[T], cached: T) -> bool:
+    """Whether the server still has this very object, by its uid."""
+    return await _found(server, cached) is not None
+
+
+async def is_current(server: Resource[T], cached: T) -> bool:
+    """Whether the server has this very object with the same spec, by its generation."""
+    found = await _found(server, cached)
+    return found is not None and found.metadata.generation == cached.metadata.generation
+
+
+async def _found(server: Resource[T], cached: T) -> T | None:
+    try:
+        found = await server.get(cached.metadata.name, cached.metadata.namespace)
+    except NotFound:
+        return None
+    return found if found.metadata.uid == cached.metadata.uid else None
