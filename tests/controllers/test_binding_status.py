@@ -2,6 +2,7 @@
 
 import pytest
 from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
+from tests.controllers.recorded import recorded
 
 from karmada.api import names
 from karmada.controllers.binding_status import BindingStatusController
@@ -11,6 +12,18 @@ from karmada.machinery.transport import GroupVersionResource
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")
 ID = "resourcebinding.karmada.io/permanent-id"
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        },
+    },
+}
 OWN = names.work_name("ConfigMap", "app", "default")
 
 
@@ -65,10 +78,8 @@ def test_a_work_with_the_id_of_a_binding_adds_nothing_to_its_status(forged):
 
 def test_a_binding_reports_for_its_resource_if_the_name_it_should_have_is_anothers():
     async def scenario(plane):
-        pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         deployments, bindings = plane.client.resource(DEPLOYMENTS), plane.client.resource(BINDINGS)
-        spec = {"selector": {"matchLabels": {"app": "web"}}, "template": pod}
-        await deployments.create({"metadata": {"name": "web", "namespace": "default"}, "spec": spec})
+        await deployments.create(DEPLOYMENT)
         await deployments.patch("web", {"status": {"replicas": 7}}, "default", subresource="status")
         for name, api_version in (("web-deployment", "example.io/v1"), ("mine", "apps/v1")):
             resource = {"apiVersion": api_version, "kind": "Deployment", "namespace": "default", "name": "web"}
@@ -79,5 +90,37 @@ def test_a_binding_reports_for_its_resource_if_the_name_it_should_have_is_anothe
         plane.start(BindingStatusController(plane.context, Templates(plane.context)).controller)
         await plane.clock.sleep(30)
         assert "replicas" not in (await deployments.get("web", "default"))["status"]
+
+    on_a_plane(scenario)
+
+
+def test_a_status_of_another_shape_costs_only_the_cluster_that_reports_it():
+    def work_of(cluster, status):
+        tree, reported = work(cluster, names.work_name("Deployment", "web", "default"), 0)
+        tree["spec"]["workload"]["manifests"] = [DEPLOYMENT]
+        tree["metadata"]["annotations"]["resourcebinding.karmada.io/name"] = "web-deployment"
+        identifier = {"ordinal": 0, "group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment"}
+        reported["status"]["manifestStatuses"] = [
+            {"identifier": identifier | {"namespace": "default", "name": "web"}, "status": status, "health": "Healthy"}
+        ]
+        return tree, reported
+
+    async def scenario(plane):
+        deployments, works = plane.client.resource(DEPLOYMENTS), plane.client.resource(WORKS)
+        await deployments.create(DEPLOYMENT)
+        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
+        metadata = {"name": "web-deployment", "namespace": "default", "labels": {ID: "one"}}
+        spec = {"resource": reference, "clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}]}
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": spec}, "default")
+        plane.start(BindingStatusController(plane.context, Templates(plane.context)).controller)
+        for cluster, status in (("m1", {"replicas": 2, "readyReplicas": 2}), ("m2", {"replicas": ["two"]})):
+            await plane.cluster(cluster)
+            tree, reported = work_of(cluster, status)
+            await works.create(tree, f"karmada-es-{cluster}")
+            await works.patch(tree["metadata"]["name"], reported, f"karmada-es-{cluster}", subresource="status")
+        await plane.clock.sleep(30)
+        assert (await deployments.get("web", "default"))["status"]["readyReplicas"] == 2
+        warned = await recorded(plane, "AggregateStatusFailed")
+        assert any(message.startswith("Status of cluster m2 is left out: ") for _, _, _, message in warned)
 
     on_a_plane(scenario)

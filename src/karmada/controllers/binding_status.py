@@ -22,6 +22,7 @@ from karmada.controllers.bindings import (
 )
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
+from karmada.controllers.template_status import aggregated_status
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.clock import parse_rfc3339, rfc3339
@@ -162,14 +163,20 @@ class BindingStatusController:
         template = item.value
         if not self._context.interpreter.enabled(kind_of(template), Operation.AGGREGATE):
             return
-        recorder = self._recorders[isinstance(binding, ResourceBinding)]
+        recorder, about = self._recorders[isinstance(binding, ResourceBinding)], ObjectReference.to(template)
+
+        def decoded() -> JSONObject:
+            own = item.value
+            return without_ours(own) if is_judged(own) else own
+
         try:
-            own = item.value  # decoded anew: interpreters may change what they are given
-            aggregated = await self._context.interpreter.aggregate(without_ours(own) if is_judged(own) else own, items)
+            aggregated, unreadable = await aggregated_status(self._context.interpreter, decoded, items)
         except InterpretError as error:
-            about = ObjectReference.to(template)
             recorder.event(about, events.WARNING, events.AGGREGATE_STATUS.failed, str(error))
             raise
+        for cluster, why in unreadable.items():
+            text = f"Status of cluster {cluster} is left out: {why}"
+            recorder.event(about, events.WARNING, events.AGGREGATE_STATUS.failed, text)
         status = aggregated.get("status")
         if status and is_judged(template):
             replicas = [target.replicas for target in binding.spec.clusters]
@@ -184,12 +191,8 @@ class BindingStatusController:
         )
         outcome = await committer.commit(template, decide)
         if isinstance(outcome, Written):
-            recorder.event(
-                ObjectReference.to(template),
-                events.NORMAL,
-                events.AGGREGATE_STATUS.succeeded,
-                "Update Resource with AggregatedStatus successfully.",
-            )
+            text = "Update Resource with AggregatedStatus successfully."
+            recorder.event(about, events.NORMAL, events.AGGREGATE_STATUS.succeeded, text)
 
 
 def _which(binding: Binding) -> tuple[str, str, str]:
