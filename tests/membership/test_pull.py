@@ -233,17 +233,20 @@ async def test_an_agent_looks_for_leftover_endpoints_only_where_services_cross_c
     assert "leftoverSlices" in pull.agents["member3"].running
 
 
-async def test_the_certificate_is_renewed_in_time_and_kept(pull: Pull) -> None:
+@pytest.mark.parametrize("emptied", [False, True], ids=["as written", "emptied by somebody"])
+async def test_the_certificate_is_renewed_in_time_and_kept(pull: Pull, emptied: bool) -> None:
     member = await pull.world.member("member3")
     await pull.register(member)
     await pull.world.ready("member3")
     before = await member.client.resource(objects.SECRETS).get("karmada-kubeconfig", "karmada-system")
     await pull.agents["member3"].stop()
     await pull.start(member, rotation=RotationOptions(period=0.05, threshold=1.1))
+    if emptied:
+        await member.client.resource(objects.SECRETS).patch("karmada-kubeconfig", {"data": None}, "karmada-system")
 
     async def renewed() -> bool:
         now = await member.client.resource(objects.SECRETS).get("karmada-kubeconfig", "karmada-system")
-        return bool(now["data"] != before["data"])
+        return bool(now.get("data") and now["data"] != before["data"])
 
     await eventually(renewed, attempts=2000)
     after = await member.client.resource(objects.SECRETS).get("karmada-kubeconfig", "karmada-system")

@@ -68,6 +68,6 @@ class CertificateRotation:
         wanted = objects.secret(KUBECONFIG, self._options.space, {KUBECONFIG: config})
 
         def decide(current: JSONObject | None) -> JSONObject:
-            return wanted if current is None else {**current, "data": {**current["data"], **wanted["data"]}}
+            return wanted if current is None else {**current, "data": {**(current.get("data") or {}), **wanted["data"]}}
 
         await Committer(self._member.resource(objects.SECRETS)).ensure(KUBECONFIG, self._options.space, decide)
