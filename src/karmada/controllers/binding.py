@@ -51,6 +51,7 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.overrides.apply import overridden_replicas
 from karmada.overrides.errors import OverrideError
+from karmada.overrides.fields import LARGE
 from karmada.overrides.identity import IdentityChanged
 from karmada.works.build import Draft, Overrides, WorkBuilder, work_name
 from karmada.works.copies import Facts
@@ -91,6 +92,7 @@ class BindingController:
         self._is_limited = context.gates.enabled("ControlledMoves")
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
         self._override_recorder = context.recorder(OVERRIDES)
+        self._overriding_large = asyncio.Semaphore(1)
         self.controller: Controller[BindingKey] = Controller(
             NAMESPACED,
             self.reconcile,
@@ -286,7 +288,7 @@ class BindingController:
         if cluster is None:
             return False
         copy = await self._revised(builder, template, target, cluster)
-        draft = self._overridden(builder, copy, target, cluster)
+        draft = await self._overridden(builder, copy, target, cluster, len(template))
         at = Key(names.execution_space(target.name), builder.name)
         if seen is None and (item := self._works.item(at)) is not None:
             try:
@@ -322,9 +324,14 @@ class BindingController:
         about = ObjectReference.to(builder.template)
         self._recorders[True].event(about, events.WARNING, events.SYNC_WORK.failed, f"{text} and was built anew")
 
-    def _overridden(self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster) -> Draft:
+    async def _overridden(
+        self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster, size: int
+    ) -> Draft:
         try:
-            return builder.build(copy, target, cluster)
+            if size < LARGE or not builder.is_overridden:
+                return builder.build(copy, target, cluster)
+            async with self._overriding_large:
+                return await asyncio.to_thread(builder.build, copy, target, cluster)
         except OverrideError as error:
             about = ObjectReference.to(builder.template)
             text = f"Apply override policy({error.policy}) for cluster({cluster.metadata.name}) failed."

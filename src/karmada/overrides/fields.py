@@ -4,15 +4,20 @@ Errors say where, never what the field holds: they end in events, and the field 
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from karmada.api import yaml
+from karmada.api.codec import decode, encode
 from karmada.api.policy.v1alpha1 import FieldOverrider, FieldPatchOperation
 from karmada.overrides import json_text
 from karmada.overrides.effort import DOCUMENT, Effort
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.plaintext import operation, patch
 from karmada.overrides.pods import JSONObject
+
+LARGE = 16 * 1024
+"""Characters of a document that takes so long to be read and written that it is not done for each cluster anew."""
 
 
 def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider], effort: Effort) -> None:
@@ -23,7 +28,13 @@ def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider
         if not isinstance(text, str):
             raise OverrideError(f"Get object's value by overrider's path({overrider.field_path}) is not string")
         effort.spend(DOCUMENT * len(text))
-        holder[key] = _changed(text, overrider)
+        holder[key] = _changed(text, overrider) if len(text) < LARGE else _changed_once(text, encode(overrider))
+
+
+@lru_cache(maxsize=16)
+def _changed_once(text: str, overrider: bytes) -> str:
+    """The copies of most clusters hold the same document, and have the same done to it."""
+    return _changed(text, decode(overrider, FieldOverrider))
 
 
 def _changed(text: str, overrider: FieldOverrider) -> str:

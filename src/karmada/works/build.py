@@ -104,6 +104,8 @@ class WorkBuilder:
         self._identity = _identity(binding)
         self.name = work_name(binding.spec)
         """The name of the binding's Works; each lies in the namespace of its cluster."""
+        self.is_overridden = any(overrides)
+        """Whether there are policies that may change the copies."""
 
     def owns(self, body: bytes) -> bool:
         """Whether a Work that cannot be read as a whole says in its metadata that it was made for the binding."""
