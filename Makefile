@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install dev demo test collected unit lint types layers golden differential differential-all traces bench soak fuzz \
-	test-engine crds docs lock sbom clean mutants dashboard screenshots
+	test-engine crds docs lock sbom clean mutants dashboard screenshots claims
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -145,6 +145,9 @@ crds: $(DEV) ## Write the CRD manifests from the types
 
 bench: $(DEV) ## Measure speed and memory, write bench.json
 	$(BIN)/python -m benchmarks
+
+claims: $(DEV) ## Try the figures that README.md and docs/ claim, where that takes minutes only
+	$(BIN)/python -m benchmarks.claims
 
 lock: $(DEV) ## Renew the locks from pyproject.toml: to run, to run in production, to develop
 	$(COMPILE) --group build --extra production --group dev -o requirements-dev.lock
