@@ -13,7 +13,7 @@ from tests.controllers.test_endpointslice_dispatch import (
 )
 
 from karmada.api.work.v1alpha1 import Work
-from karmada.machinery.errors import Invalid
+from karmada.machinery.errors import Invalid, Unavailable
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Verb
 
@@ -130,6 +130,30 @@ def test_a_failure_of_a_slice_that_is_gone_is_forgotten():
         assert (await condition(plane))[1] == "False"
         await plane.client.resource(WORKS).delete(name, "karmada-es-a")
         await plane.clock.sleep(2)
+        assert (await condition(plane))[1] == "True"
+
+    dispatching(scenario)
+
+
+def test_a_failure_of_a_slice_that_is_gone_is_forgotten_though_that_can_be_written_only_later():
+    async def scenario(plane, controller, name):
+        refused = []
+
+        async def refuse(request):
+            if request.verb is Verb.PATCH and request.resource == WORKS and request.namespace == "karmada-es-b":
+                raise Invalid("not like this")
+            if request.subresource == "status" and request.resource == MCS and reporting_fails and not refused:
+                refused.append(request)
+                raise Unavailable("not now")
+
+        reporting_fails = False
+        plane.transport.before = refuse
+        await edit(plane, name, {"spec": {"workload": {"manifests": [slice_of("web-1", "10.0.0.2")]}}})
+        assert (await condition(plane))[1] == "False"
+        reporting_fails = True
+        await plane.client.resource(WORKS).delete(name, "karmada-es-a")
+        await plane.clock.sleep(60)
+        assert refused
         assert (await condition(plane))[1] == "True"
 
     dispatching(scenario)

@@ -29,6 +29,7 @@ from karmada.controllers.multicluster_service import (
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
+from karmada.machinery.errors import ApiError
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -245,11 +246,15 @@ class EndpointSliceDispatcher:
 
     async def _forget(self, key: MemberKey) -> None:
         """A slice is nobody's any more, and what went wrong with it is no failure any more."""
-        for owner in [owner for owner, failed in self._failed.items() if key in failed]:
-            del self._failed[owner][key]
+        for owner, failed in [(owner, failed) for owner, failed in self._failed.items() if key in failed]:
+            failure = failed.pop(key)
             service = self._wanted.get(owner.name, owner.namespace)
-            if service is not None:
-                await self._set_condition(service, self._failed[owner])
+            try:
+                if service is not None:
+                    await self._set_condition(service, failed)
+            except (ApiError, asyncio.CancelledError):
+                failed[key] = failure  # the condition still says so, and whoever tries again has to find it
+                raise
 
     def _service_changed(self, change: Change[MultiClusterService]) -> list[MemberKey]:
         if change.new is None:
