@@ -254,6 +254,27 @@ def test_a_workload_of_an_anti_affinity_group_is_placed_when_the_other_leaves_it
     on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
 
 
+def test_a_workload_is_placed_when_what_kept_it_out_leaves_while_that_is_reported() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        await plane.bind("a", workloadAffinityGroups={"antiAffinityGroup": "db"})
+        await plane.settle()
+
+        async def leave(request: Request) -> None:
+            if (request.resource, request.name, request.subresource) == (BINDINGS, "b", "status"):
+                plane.before_request = None
+                await plane.client.resource(BINDINGS).delete("a", "default")
+                await plane.settle()
+
+        plane.before_request = leave
+        await plane.bind("b", workloadAffinityGroups={"antiAffinityGroup": "db"})
+        await plane.settle(5)
+        assert plane.before_request is None
+        assert await plane.result("b") == {"member1": 2}
+
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
+
+
 def test_what_was_just_placed_counts_before_clusters_report_it() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1", pods=10)

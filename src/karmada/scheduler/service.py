@@ -381,7 +381,6 @@ class Scheduler:
             reported = await self._reporter.concluded(current, decision, reason, disturbed)
             self._unreported.pop(key, None)
             ended = isinstance(decision.outcome, Placed | NoClusterFits)
-            (self._nowhere.add if isinstance(decision.outcome, NoClusterFits) else self._nowhere.discard)(key)
             if ended:
                 self._settled[key] = (current.metadata.uid, current.metadata.generation)
                 self._wrote(key, binding, current, reported)
@@ -431,6 +430,8 @@ class Scheduler:
             decision = steady(binding, decision, need(binding, gates, self.snapshot.is_leaving))
         self.metrics.steps.observe(perf_counter() - started, "Schedule")
         self._sample(binding)
+        # What it waits for may come while the outcome is still being written.
+        (self._nowhere.add if isinstance(decision.outcome, NoClusterFits) else self._nowhere.discard)(key)
         if isinstance(decision.outcome, Placed) and (self._peers is not None or self._assumed is not None):
             self._anticipate(key, with_clusters(binding, decision.outcome.clusters))
         return decision
