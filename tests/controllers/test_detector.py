@@ -184,6 +184,31 @@ def test_a_template_stays_with_a_policy_that_only_the_cache_shows_not_to_choose_
     on_a_plane(scenario)
 
 
+@pytest.mark.parametrize("chooses", [True, False])
+def test_a_release_that_was_cut_short_is_finished_or_undone_once_the_cache_shows_the_policy(chooses):
+    async def scenario(plane):
+        policies = plane.client.resource(type_of(PropagationPolicy))
+        await policies.create(WITHOUT_OVERRIDE)
+        await aimed_elsewhere(policies)
+        start(plane)
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset({type_of(PropagationPolicy)})
+        edited = {"resourceSelectors": SELECTORS} if chooses else {"priority": 1}
+        await policies.patch("p", {"spec": edited}, "default")
+        resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "settings"}
+        metadata = {"name": "settings-configmap", "namespace": "default"}
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": {"resource": resource}})
+        marks = {"labels": {CLAIM: "one"}, "annotations": NOTED}
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": TEMPLATE["metadata"] | marks})
+        await plane.clock.sleep(5)
+        assert await claimed(plane) == ["ConfigMap"]
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(30)
+        assert await claimed(plane) == (["ConfigMap", "ResourceBinding"] if chooses else [])
+
+    on_a_plane(scenario)
+
+
 def test_a_template_stays_with_a_policy_that_only_the_cache_lacks():
     async def scenario(plane):
         wide = {

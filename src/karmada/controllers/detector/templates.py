@@ -33,7 +33,7 @@ from karmada.policies.matching import Match, fit, subject_of
 log = logging.getLogger(__name__)
 
 BEHIND = 1.0
-"""Seconds until a template is looked at again whose policy the cache does not show yet."""
+"""Seconds until a template is looked at again whose policy the cache does not show yet, or not as it is."""
 
 
 class Cause(Enum):
@@ -132,8 +132,9 @@ class TemplateReconciler:
         if policy.metadata.deletion_timestamp is not None:
             return Retry(f"policy {claim.name} is being deleted")
         if fit(policy, subject_of(template)) is Match.NONE:
-            is_left = self._fresh.is_unbound(key, claim.permanent_id) or self._is_half_released(key, claim)
-            if is_left and await self._writer.is_current(policy):
+            if self._fresh.is_unbound(key, claim.permanent_id) or self._is_half_released(key, claim):
+                if not await self._writer.is_current(policy):
+                    return RequeueAfter(BEHIND)
                 # The policy's own review did not find the two linked: it changed while the binding was on its way, or
                 # whoever freed the binding died before the template was free.
                 await self.release(key, template, claim)
