@@ -118,15 +118,16 @@ def test_a_new_object_is_looked_at_once_when_its_work_says_that_it_is_there(dela
 
 
 class Unsure:
-    """A transport on which discovery does not know about a group."""
+    """A transport on which discovery does not know about a version of a group."""
 
-    def __init__(self, inner):
+    def __init__(self, inner, version="v1"):
         self._inner = inner
+        self._version = version
 
     async def raw(self, method, path, body=None, accept=""):
         answer = orjson.loads(await self._inner.raw(method, path, body, accept))
         if path == "/apis":
-            version = {"version": "v1", "freshness": "Stale"}
+            version = {"version": self._version, "freshness": "Stale"}
             answer["items"].append({"metadata": {"name": "nowhere.example"}, "versions": [version]})
         return orjson.dumps(answer)
 
@@ -145,7 +146,11 @@ class Through:
         return self._wrap(self._inner.direct(user))
 
 
-@pytest.mark.parametrize(("wrap", "left"), [(lambda t: t, 0), (Unsure, 1)], ids=["not served", "no answer"])
+@pytest.mark.parametrize(
+    ("wrap", "left"),
+    [(lambda t: t, 0), (Unsure, 1), (lambda t: Unsure(t, "v2"), 1)],
+    ids=["not served", "no answer", "no answer about another version"],
+)
 def test_a_work_goes_when_its_member_serves_no_such_kind_any_more(wrap, left):
     async def scenario(plane):
         async with server(plane.clock) as one:

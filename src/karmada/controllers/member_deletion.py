@@ -67,10 +67,12 @@ async def _ours(manifest: JSONObject, member: Member) -> tuple[JSONObject, Resou
     try:
         served = await mapper.of_kind(manifest["apiVersion"], manifest["kind"])
     except UnknownKind:
-        if manifest["apiVersion"] in mapper.stale:
-            raise
-        found = _in_another_version(mapper.known, manifest)
+        group, _ = split_api_version(manifest["apiVersion"])
+        is_stale = manifest["apiVersion"] in mapper.stale
+        found = None if is_stale else _in_another_version(mapper.known, group, manifest["kind"])
         if found is None:
+            if any(split_api_version(version)[0] == group for version in mapper.stale):
+                raise  # it may be in a version of which the member says nothing right now
             return None  # objects go with their kind, and a Work of one that was never served must not stay for ever
         served = found
     collection = member.client.encoded(served.type)
@@ -81,7 +83,6 @@ async def _ours(manifest: JSONObject, member: Member) -> tuple[JSONObject, Resou
     return (observed, collection) if is_owned(manifest, observed) and not of_another_work(manifest, observed) else None
 
 
-def _in_another_version(known: Iterable[ApiResource], manifest: JSONObject) -> ApiResource | None:
-    """A manifest's kind as the member serves it since it ended the manifest's version: the objects are the same."""
-    group, _ = split_api_version(manifest["apiVersion"])
-    return next((each for each in known if (each.type.group, each.kind) == (group, manifest["kind"])), None)
+def _in_another_version(known: Iterable[ApiResource], group: str, kind: str) -> ApiResource | None:
+    """A kind as the member serves it since it ended the version of a manifest: the objects are the same."""
+    return next((each for each in known if (each.type.group, each.kind) == (group, kind)), None)
