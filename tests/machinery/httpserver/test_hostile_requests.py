@@ -3,13 +3,14 @@
 import asyncio
 import gc
 import ssl
+from collections.abc import Callable
 
 import pytest
 from tests.machinery.httpserver.conftest import Recorder, Serve
 
 from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.machinery.httpserver.connection import HttpConnection, Timeouts
-from karmada.machinery.httpserver.model import HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse
 from karmada.machinery.httpserver.parsing import Admit, Limits, Parsed, Refusal, RequestParser
 from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.httpserver.tls import TlsConnection, server_context
@@ -86,12 +87,16 @@ def test_repeating_one_header_costs_no_more_than_other_headers():
     assert last == Refusal(431, "Request Header Fields Too Large")
 
 
-async def emptied(server: HttpServer) -> None:
-    for _ in range(1000):
-        if not server.connections:
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if holds():
             return
         await asyncio.sleep(0.01)
-    raise AssertionError("a closed connection still counts")
+    raise AssertionError("it does not become true")
+
+
+async def emptied(server: HttpServer) -> None:
+    await until(lambda: not server.connections)
 
 
 def refusing(seen: list[str]) -> Admit:
@@ -170,8 +175,7 @@ async def test_nothing_is_left_of_a_closed_connection(recorder: Recorder, data: 
             writer.close()
             await emptied(server)
         recorder.requests.clear()
-        await asyncio.sleep(0.01)
-        assert left_of(server) == []
+        await until(lambda: left_of(server) == [])
     finally:
         gc.enable()
         await server.stop(grace=0.1)
@@ -270,39 +274,56 @@ async def test_a_head_that_comes_drop_by_drop_is_cut_off(serve: Serve):
 MIB = 1024 * 1024
 
 
-async def test_large_bodies_of_all_connections_together_are_bounded(recorder: Recorder):
-    server = HttpServer(recorder, max_bodies=MIB, timeouts=Timeouts(body=2.0))
-    port = await server.listen("127.0.0.1", 0)
+class Senders:
+    """A server with room for a megabyte of bodies, and clients that send some of theirs."""
 
-    async def sending(length: int, sent: int, path: bytes = b"/x") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    def __init__(self, handler: Handler, timeouts: Timeouts | None = None) -> None:
+        self.server = HttpServer(handler, max_bodies=MIB, timeouts=timeouts or Timeouts())
+
+    async def __aenter__(self) -> "Senders":
+        self.port = await self.server.listen("127.0.0.1", 0)
+        self.writers: list[asyncio.StreamWriter] = []
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for writer in self.writers:
+            writer.close()
+        await self.server.stop(grace=1.0)
+
+    async def send(self, length: int, sent: int, path: bytes = b"/x") -> asyncio.StreamReader:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.writers.append(writer)
         writer.write(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % (path, length) + b"x" * sent)
         await writer.drain()
-        return reader, writer
+        return reader
 
-    async def status(reader: asyncio.StreamReader) -> bytes:
-        async with asyncio.timeout(10):
-            return (await reader.readline()).split()[1]
+    async def left(self, room: int) -> None:
+        """Wait until there is so much room."""
+        await until(lambda: self.server.room.left == room)
 
-    opened = []
-    try:
-        first = await sending(800_000, 799_999)
-        opened.append(first)
-        await asyncio.sleep(0.2)
-        assert server.room.left == MIB - 799_999
-        opened.append(await sending(800_000, 800_000))
-        assert await status(opened[-1][0]) == b"503", "there is no room for another large one"
-        opened.append(await sending(60_000, 60_000))
-        assert await status(opened[-1][0]) == b"200", "there is always room for a small one"
-        assert await status(first[0]) == b"408"
-        opened.append(await sending(800_000, 800_000))
-        assert await status(opened[-1][0]) == b"200", "what was held for a slow client is free again"
-        opened.append(await sending(800_000, 800_000, b"/stream"))
-        assert await status(opened[-1][0]) == b"200"
-        assert server.room.left == MIB, "an answer that goes on for long holds no body"
-    finally:
+
+async def status(reader: asyncio.StreamReader) -> bytes:
+    async with asyncio.timeout(30):
+        return (await reader.readline()).split()[1]
+
+
+async def test_large_bodies_of_all_connections_together_are_bounded(recorder: Recorder):
+    async with Senders(recorder) as clients:
+        await clients.send(800_000, 799_999)
+        await clients.left(MIB - 799_999)
+        assert await status(await clients.send(800_000, 800_000)) == b"503", "there is no room for another large one"
+        assert await status(await clients.send(60_000, 60_000)) == b"200", "there is always room for a small one"
+        clients.writers[0].close()
+        await clients.left(MIB)
+        assert await status(await clients.send(800_000, 800_000)) == b"200", "what was held for who went is free again"
+        assert await status(await clients.send(800_000, 800_000, b"/stream")) == b"200"
+        assert clients.server.room.left == MIB, "an answer that goes on for long holds no body"
         recorder.gate.set()
-        for _, writer in opened:
-            writer.close()
-        await server.stop(grace=1.0)
-    assert server.room.left == MIB
+    assert clients.server.room.left == MIB
+
+
+async def test_what_is_held_for_a_slow_client_is_free_when_it_is_given_up(recorder: Recorder):
+    async with Senders(recorder, Timeouts(body=0.2)) as clients:
+        slow = await clients.send(800_000, 799_999)
+        assert await status(slow) == b"408"
+        await clients.left(MIB)
