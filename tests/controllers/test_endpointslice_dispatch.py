@@ -1,5 +1,6 @@
 """Collected slices reach consumers, through the controllers of the control plane alone, in virtual time."""
 
+import pytest
 from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
 
 from karmada.api import names
@@ -106,14 +107,21 @@ def test_endpoints_of_a_cluster_that_stays_unready_are_withdrawn_and_come_back()
     on_a_plane(test)
 
 
-def test_what_was_brought_for_a_service_that_only_the_cache_lacks_stays():
+@pytest.mark.parametrize("shown", ["not at all", "as it was"])
+def test_what_was_brought_for_a_service_that_the_cache_does_not_show_as_it_is_stays(shown):
     async def test(plane):
-        for name in ("a", "b"):
+        for name in ("a", "b", "c"):
             await plane.cluster(name)
+        wanted = plane.client.resource(MCS)
+        if shown == "as it was":
+            await wanted.create(service_of(consumers=("c",)))
         plane.start(EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE)).controller)
         await plane.clock.sleep(1)
         plane.transport.held = frozenset({MCS})
-        await plane.client.resource(MCS).create(service_of())
+        if shown == "as it was":
+            await wanted.patch("web", {"spec": service_of()["spec"]}, "default")
+        else:
+            await wanted.create(service_of())
         source = slice_of("web-1")
         marks = {"multiclusterservice.karmada.io/namespace": "default", "multiclusterservice.karmada.io/name": "web"}
         metadata = {
@@ -130,6 +138,8 @@ def test_what_was_brought_for_a_service_that_only_the_cache_lacks_stays():
         await plane.clock.sleep(5)
         left = await plane.client.resource(WORKS).get(metadata["name"], "karmada-es-b")
         assert left["metadata"]["uid"] == made["metadata"]["uid"]
+        assert "deletionTimestamp" not in left["metadata"]
+        assert await brought(plane, "c") == {"a-web-1": ["10.0.0.1"]}
 
     on_a_plane(test)
 

@@ -88,6 +88,32 @@ def test_a_marker_of_a_service_that_only_the_cache_lacks_stays():
     on_a_plane(test)
 
 
+@pytest.mark.parametrize("added", ["providers", "consumers"])
+def test_what_a_service_has_that_the_cache_shows_as_it_was_stays(added):
+    async def test(plane):
+        chosen = {"providers": ("a",), "consumers": ("c",)}
+        await started(plane, "a", "b", "c", **chosen)
+        plane.transport.held = frozenset({MCS})
+        chosen[added] += ("b",)
+        await change(plane, {"spec": exposed(**chosen)["spec"]})
+        if added == "providers":
+            tree = await plane.client.resource(WORKS).get(MARKER, "karmada-es-a")
+            metadata = {"name": MARKER, "namespace": "karmada-es-b", "labels": tree["metadata"]["labels"]}
+            await plane.client.resource(WORKS).create({"metadata": metadata, "spec": tree["spec"]})
+        affinity = {"clusterAffinity": {"clusterNames": ["a", "b", "c"]}}
+        await change(plane, {"spec": {"placement": affinity}}, BINDINGS, "web-service")
+        await change(plane, {"metadata": {"labels": {"color": "blue"}}}, SERVICES)
+        await plane.clock.sleep(5)
+        held = await works(plane)
+        assert [cluster for cluster, _ in held] == (["a", "b"] if added == "providers" else ["a"])
+        assert await targets(plane) == ["a", "b", "c"]
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        assert (await works(plane), await targets(plane)) == (held, ["a", "b", "c"])
+
+    on_a_plane(test)
+
+
 def test_able_providers_are_marked_and_the_service_is_claimed_and_bound():
     async def test(plane):
         for name in ("old", "leaving"):

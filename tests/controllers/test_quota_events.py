@@ -142,6 +142,36 @@ def test_the_works_of_a_quota_that_only_the_cache_lacks_stay():
     on_a_plane(test)
 
 
+@pytest.mark.parametrize("is_assigned", [True, False])
+def test_a_work_of_a_quota_that_the_cache_shows_as_it_was_stays_until_it_is_known_to_be_unwanted(is_assigned):
+    async def test(plane):
+        for name in ("m1", "m2"):
+            await plane.cluster(name)
+        await quota(plane, m1="1")
+        await started(plane, QuotaSyncController(plane.context).controller)
+        plane.transport.held = frozenset({QUOTAS})
+        found = await plane.client.resource(QUOTAS).get("q", "default")
+        found["spec"]["overall"] = {"cpu": "10"}
+        if is_assigned:
+            found["spec"]["staticAssignments"].append({"clusterName": "m2", "hard": {"cpu": "2"}})
+        await plane.client.resource(QUOTAS).update(found)
+        works = plane.client.resource(WORKS)
+        made = await works.create(work(space="karmada-es-m2", **HELD["metadata"]))
+        await works.patch(WORK, {"metadata": {"finalizers": []}}, "karmada-es-m1")
+        await works.delete(WORK, "karmada-es-m1")
+        await plane.clock.sleep(5)
+        left = await works.get(WORK, "karmada-es-m2")
+        assert left["metadata"]["uid"] == made["metadata"]["uid"]
+        assert "deletionTimestamp" not in left["metadata"]
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        left = await works.get(WORK, "karmada-es-m2")
+        assert ("deletionTimestamp" in left["metadata"]) is not is_assigned
+        assert await works.get(WORK, "karmada-es-m1"), "it was written again"
+
+    on_a_plane(test)
+
+
 def test_a_cluster_that_is_named_twice_has_its_first_assignment():
     async def test(plane):
         await plane.cluster("m1")

@@ -36,6 +36,7 @@ from karmada.controllers.bindings import (
 )
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
+from karmada.controllers.current import BEHIND
 from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter
@@ -65,8 +66,6 @@ NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
 OVERRIDES = "override-manager"
 PURGE_WAIT = 5.0
 """Seconds until a copy that must be gone before its replacement starts is looked for again."""
-BEHIND = 1.0
-"""Seconds until a binding is looked at again of which the cache shows an older state, should no event come."""
 
 
 class Unreadable(Exception):

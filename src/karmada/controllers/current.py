@@ -6,6 +6,9 @@ from karmada.api.meta import ObjectMeta
 from karmada.machinery.errors import NotFound
 from karmada.machinery.resource import Resource
 
+BEHIND = 1.0
+"""Seconds until what the cache shows out of date is looked at again, should no event bring it back."""
+
 
 class Object(Protocol):
     """Anything with metadata."""

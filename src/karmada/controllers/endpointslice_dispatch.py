@@ -17,6 +17,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.bindings import with_condition, without_finalizer
 from karmada.controllers.clusters import offers_changed
 from karmada.controllers.context import Context
+from karmada.controllers.current import is_current
 from karmada.controllers.endpointslice_import import EndpointOptions
 from karmada.controllers.multicluster_service import (
     EVERY,
@@ -127,6 +128,8 @@ class EndpointSliceDispatcher:
         plan = dispatch(service, key.cluster, known, self._context.clock.now(), self._tolerance)
         kept = set(map(names.execution_space, plan.keep))
         stale = [item for item in present if item.key.namespace not in kept]
+        if stale and service is not None and not await is_current(self._server, service):
+            return DONE  # it comes again when the cache shows what is wanted by now
         await self._withdraw(key, stale)
         if service is None or not (plan.keep or plan.withdrawn):
             await self._forget(key)

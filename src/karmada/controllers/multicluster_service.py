@@ -5,7 +5,7 @@ that no policy propagates it, and gets a binding that names providers and consum
 claim and marks go and the Service stays where it is, as under a policy.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 import orjson
@@ -19,6 +19,7 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import with_condition, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready, offers_changed
 from karmada.controllers.context import Context
+from karmada.controllers.current import is_current
 from karmada.controllers.endpointslice_collect import marked_by
 from karmada.controllers.service_import import SERVICES
 from karmada.controllers.slice_collection import release
@@ -114,6 +115,9 @@ class MultiClusterServiceController:
             return False
         known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
         offering = providers(wanted, known)
+        targets = sorted({*offering, *consumers(wanted, known)})
+        if self._leaves(key, offering, targets) and not await is_current(self._server, wanted):
+            return False  # it comes again when the cache shows what is wanted by now
         changed = [await self._mark(wanted, name) for name in self._able(wanted, offering, known)]
         await self._unmark(key, frozenset(offering))
         service = self._services.get(key.name, key.namespace)
@@ -122,7 +126,6 @@ class MultiClusterServiceController:
         written = await self._commit_service.commit(service, lambda current: claimed_service(current, wanted))
         if isinstance(written, Absent):
             return None
-        targets = sorted({*offering, *consumers(wanted, known)})
         fresh = binding_of(written.value, wanted, targets)
         name, space = fresh.metadata.name, fresh.metadata.namespace
         seen = self._bindings.get(name, space)
@@ -154,6 +157,16 @@ class MultiClusterServiceController:
             labels.MULTI_CLUSTER_SERVICE_NAME: wanted.metadata.name,
         }
         return await self._writer.write(work_for(cluster, manifest, labels=marks, holds=(), suspended=True))
+
+    def _leaves(self, key: Key, offering: Collection[str], targets: Collection[str]) -> bool:
+        """Whether a cluster was a provider, or had the Service, that is none or shall not have it any more."""
+        works = self._works.indexed(OF_SERVICE, str(key))
+        marked = {cluster_of(work.metadata) for work in works if MULTI_CLUSTER.service(work) or any(marked_by(work))}
+        binding = self._bindings.get(names.binding_name("Service", key.name), key.namespace)
+        placement = binding.spec.placement if binding is not None else None
+        affinity = placement.cluster_affinity if placement is not None else None
+        bound = affinity.cluster_names if affinity is not None else ()
+        return not (marked.issubset(offering) and set(bound).issubset(targets))
 
     async def _unmark(self, key: Key, kept: frozenset[str]) -> None:
         """Delete the markers of clusters that are no providers, and what was collected from them."""

@@ -11,9 +11,10 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import FederatedResourceQuota, StaticClusterAssignment
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.context import Context
+from karmada.controllers.current import BEHIND, is_current
 from karmada.controllers.quota_works import OF_QUOTA, of_quota, owner_of
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
-from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
@@ -53,11 +54,11 @@ class QuotaSyncController:
         quota = self._quotas.get(key.name, key.namespace)
         assignments = _assignments(quota)
         works = self._works.indexed(OF_QUOTA, str(key))
-        if quota is None and works and not await self._server.is_gone(key.name, key.namespace):
-            return DONE  # it comes again when the cache shows the quota
-        for work in works:
-            if names.cluster_of_execution_space(work.metadata.namespace) not in assignments:
-                await self._writer.remove(work, lambda current: owner_of(current) == key)
+        left = [w for w in works if names.cluster_of_execution_space(w.metadata.namespace) not in assignments]
+        if left and not await self._is_known(key, quota):
+            return RequeueAfter(BEHIND)
+        for work in left:
+            await self._writer.remove(work, lambda current: owner_of(current) == key)
         if quota is None:
             return DONE
         # A cluster that leaves is emptied before its execution space goes: what is written anew would hold it for ever.
@@ -72,6 +73,12 @@ class QuotaSyncController:
             text = f"Sync works for FederatedResourceQuota({key.namespace}/{key.name}) succeed."
             self._recorder.event(ObjectReference.to(quota), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
+
+    async def _is_known(self, key: Key, quota: FederatedResourceQuota | None) -> bool:
+        """Whether the cache shows a quota as the server has it."""
+        if quota is None:
+            return await self._server.is_gone(key.name, key.namespace)
+        return await is_current(self._server, quota)
 
     async def _write(self, quota: FederatedResourceQuota, item: StaticClusterAssignment) -> Exception | bool:
         """Whether the Work of an assignment had to be written; what went wrong otherwise."""

@@ -13,6 +13,7 @@ from karmada.api.policy.v1alpha1 import (
     PropagationPolicy,
 )
 from karmada.controllers.context import Context
+from karmada.controllers.current import BEHIND
 from karmada.controllers.detector.bindings import COMPONENT, BindingOfAnother, BindingWriter, applying
 from karmada.controllers.detector.fresh_claims import FreshClaims
 from karmada.controllers.detector.policy_index import SELECTS, TemplateKey, Waiting, candidates, selects
@@ -31,9 +32,6 @@ from karmada.policies.election import Policy, elect
 from karmada.policies.matching import Match, fit, subject_of
 
 log = logging.getLogger(__name__)
-
-BEHIND = 1.0
-"""Seconds until a template is looked at again whose policy the cache does not show yet, or not as it is."""
 
 
 class Cause(Enum):
