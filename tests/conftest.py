@@ -15,6 +15,7 @@ import gc
 import logging
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Have every server in the process record what components request."""
+    """Have every server in the process record what components request, and programs that are started heed Ctrl-C."""
     OBSERVERS.append(RIGHTS)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell has what a script runs in the background ignore it, and so would all that is started from here.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

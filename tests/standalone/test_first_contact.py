@@ -15,6 +15,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -377,7 +378,8 @@ def test_logs_are_followed(tmp_path: Path) -> None:
     log.parent.mkdir()
     log.write_text("one\n")
     command = [*PROGRAM, "logs", "-f", "members", "--data", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, ExitStack() as ends:
+        ends.callback(process.kill)
         assert process.stdout is not None
         assert process.stdout.readline() == "one\n"
         with log.open("a") as file:
