@@ -151,14 +151,19 @@ def test_a_toleration_that_the_cache_does_not_show_yet_counts():
     on_a_plane(test)
 
 
-def test_a_taint_that_only_the_cache_shows_evicts_nothing():
+@pytest.mark.parametrize("becomes", ["untainted", "gone"])
+def test_a_taint_that_only_the_cache_shows_evicts_nothing(becomes):
     async def test(plane):
         await evicting(plane)
         await bind(plane, tolerations=[{"operator": "Exists", "tolerationSeconds": 30}])
         await taint(plane, "m1", TAINT)
         await plane.clock.sleep(10)
         plane.transport.held = frozenset({CLUSTERS})
-        await taint(plane, "m1")
+        if becomes == "gone":
+            await plane.client.resource(CLUSTERS).patch("m1", {"metadata": {"finalizers": []}})
+            await plane.client.resource(CLUSTERS).delete("m1")
+        else:
+            await taint(plane, "m1")
         await plane.clock.sleep(60)
         assert await clusters_of(plane) == ["m1", "m2"]
 

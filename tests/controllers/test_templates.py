@@ -151,9 +151,11 @@ def test_handlers_hear_of_all_kinds_also_of_those_that_come_later():
         for seen in (early, late):
             assert {("ConfigMap", "c"), ("Thing", "t")} <= set(seen)
         assert templates.cached(THINGS) is not None
+        assert templates.type_of("example.com/v1", "Thing") == THINGS
         await plane.client.resource(CRDS).delete("things.example.com")
         await plane.clock.sleep(60)
         assert templates.cached(THINGS) is None
+        assert templates.type_of("example.com/v1", "Thing") is None
 
     on_a_plane(test)
 

@@ -51,6 +51,27 @@ def test_no_image_gets_a_name_that_would_be_copied_into_every_container_and_fill
         overridden(deployment(["c"]), {"imageOverrider": [overrider]})
 
 
+def test_an_image_may_have_as_many_characters_as_are_allowed() -> None:
+    overrider = {"component": "Registry", "operator": "replace", "value": "r" * (1024 - len("/app:v1"))}
+    changed = overridden(deployment(["c"]), {"imageOverrider": [overrider]})
+    [container] = changed["spec"]["template"]["spec"]["containers"]
+    assert len(container["image"]) == 1024
+
+
+def test_many_containers_are_not_searched_again_and_again_for_one_that_is_not_there() -> None:
+    overrider = {"containerName": "missing", "operator": "add", "value": ["a"]}
+    names = [f"c{n}" for n in range(2000)]
+    overridden(deployment(names), {"argsOverrider": [overrider] * 999})
+    with pytest.raises(OverrideError, match=TOO_MUCH):
+        overridden(deployment(names), {"argsOverrider": [overrider] * 1000})
+
+
+def test_a_document_may_be_changed_as_often_as_its_length_allows() -> None:
+    document = config(doc=f'{{"a": "{"x" * 1700}", "b": 0}}')
+    overriders = [{"fieldPath": "/data/doc", "json": [CHANGE]}] * 1100
+    assert overridden(document, {"fieldOverrider": overriders})["data"]["doc"].endswith('"b":1}')
+
+
 @pytest.mark.parametrize(
     "overriders",
     [

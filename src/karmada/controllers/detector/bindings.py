@@ -46,11 +46,7 @@ class BindingWriter:
         """They know of claims that the caches do not show yet."""
 
     async def claim(
-        self,
-        key: TemplateKey,
-        template: JSONObject,
-        claim: Claim,
-        may: Callable[[JSONObject], bool] = lambda current: True,
+        self, key: TemplateKey, template: JSONObject, claim: Claim, may: Callable[[JSONObject], bool]
     ) -> Unchanged[JSONObject] | Written[JSONObject] | Absent:
         """Have a template carry exactly this claim, if its present state `may` have it."""
 
