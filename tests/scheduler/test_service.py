@@ -8,12 +8,13 @@ from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, WIDE_BINDINGS, Pl
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.machinery.errors import Forbidden, Unavailable
-from karmada.machinery.transport import Request, Verb
+from karmada.machinery.transport import GroupVersionResource, Request, Verb
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.keys import BindingKey
 from karmada.scheduler.plugins.registry import choose
 from karmada.scheduler.service import SchedulerOptions
 
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 SUCCESS = "Binding has been scheduled successfully."
 
 
@@ -73,6 +74,25 @@ def test_when_no_cluster_fits_the_old_result_goes_and_the_reason_is_reported() -
             "0/1 clusters are available: 1 cluster(s) did not match the placement cluster affinity constraint. "
             '(spec.placement.clusterAffinity.clusterNames: Not found: "nowhere": there is no such cluster)'
         )
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("replicas", [2, 0], ids=["placed", "nowhere"])
+def test_a_change_about_which_nothing_is_to_decide_is_observed_and_no_more(replicas: int) -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        chosen = {"clusterNames": ["member1" if replicas else "nowhere"]}
+        placement = {"replicaScheduling": DYNAMIC, "clusterAffinity": chosen}
+        await plane.bind("web", replicas, placement, replicaRequirements={})
+        await plane.settle()
+        before = (await plane.binding("web"))["status"]
+        assert (await plane.condition("web"))["reason"] == ("Success" if replicas else "NoClusterFit")
+        patch = {"spec": {"conflictResolution": "Overwrite"}}
+        await plane.client.resource(BINDINGS).patch("web", patch, "default")
+        await plane.settle()
+        binding = await plane.binding("web")
+        assert binding["status"] == before | {"schedulerObservedGeneration": binding["metadata"]["generation"]}
 
     on_a_plane(scenario)
 
@@ -271,6 +291,32 @@ def test_a_workload_is_placed_when_what_kept_it_out_leaves_while_that_is_reporte
         await plane.settle(5)
         assert plane.before_request is None
         assert await plane.result("b") == {"member1": 2}
+
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
+
+
+def test_a_move_wakes_those_alone_that_wait_in_its_namespace() -> None:
+    async def scenario(plane: Plane) -> None:
+        group = {"antiAffinityGroup": "db"}
+        await plane.join("member1")
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": "other"}})
+        await plane.bind("a", workloadAffinityGroups=group)
+        await plane.settle()
+        await plane.bind("b", workloadAffinityGroups=group)
+        await plane.settle()
+        resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "other", "name": "c"}
+        nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
+        spec = {"resource": resource, "placement": nowhere, "workloadAffinityGroups": group}
+        marks = {"propagationpolicy.karmada.io/permanent-id": "p"}
+        metadata = {"name": "c", "namespace": "other", "labels": marks}
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": spec})
+        await plane.settle()
+        before = plane.scheduler.metrics.incoming["BindingUpdate"]
+        await plane.client.resource(BINDINGS).delete("a", "default")
+        await plane.settle(2)
+        assert await plane.result("b") == {"member1": 2}
+        # b is woken, and an event of its result follows.
+        assert plane.scheduler.metrics.incoming["BindingUpdate"] == before + 2
 
     on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
 
