@@ -1,5 +1,6 @@
 """The scheduler on a control plane: what clients see of its decisions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -8,13 +9,14 @@ from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, WIDE_BINDINGS, Pl
 
 from karmada.api.feature_gates import FeatureGates
 from karmada.machinery.errors import Forbidden, Unavailable
-from karmada.machinery.transport import GroupVersionResource, Request, Verb
-from karmada.scheduler.core.request import Settings
+from karmada.machinery.transport import Request, Verb
+from karmada.scheduler.core.facts import Estimates
+from karmada.scheduler.core.request import Binding, Settings
+from karmada.scheduler.core.snapshot import Snapshot
 from karmada.scheduler.keys import BindingKey
 from karmada.scheduler.plugins.registry import choose
 from karmada.scheduler.service import SchedulerOptions
 
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 SUCCESS = "Binding has been scheduled successfully."
 
 
@@ -238,89 +240,6 @@ def test_a_plugin_that_fails_at_length_concerns_only_its_binding(failures: list[
     assert all(failure.startswith("scheduling") and "default/bad" in failure for failure in failures)
 
 
-def test_workloads_of_an_anti_affinity_group_avoid_each_other_even_when_they_come_at_once() -> None:
-    async def scenario(plane: Plane) -> None:
-        for number in range(1, 4):
-            await plane.join(f"member{number}")
-        spread = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
-        for name in ("a", "b", "c"):
-            groups = {"antiAffinityGroup": "db"}
-            await plane.bind(name, placement={"spreadConstraints": spread}, workloadAffinityGroups=groups)
-        await plane.settle(2)
-        placed = [next(iter(await plane.result(name))) for name in ("a", "b", "c")]
-        assert sorted(placed) == ["member1", "member2", "member3"]
-
-    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
-
-
-@pytest.mark.parametrize("leaves", ["gone", "moved", "of another group"])
-def test_a_workload_of_an_anti_affinity_group_is_placed_when_the_other_leaves_its_cluster(leaves: str) -> None:
-    async def scenario(plane: Plane) -> None:
-        await plane.join("member1")
-        for name in ("a", "b"):
-            await plane.bind(name, workloadAffinityGroups={"antiAffinityGroup": "db"})
-            await plane.settle()
-        assert (await plane.condition("b"))["reason"] == "NoClusterFit"
-        bindings = plane.client.resource(BINDINGS)
-        if leaves == "gone":
-            await bindings.delete("a", "default")
-        elif leaves == "moved":
-            await bindings.patch("a", {"spec": {"clusters": [], "suspension": {"scheduling": True}}}, "default")
-        else:
-            await bindings.patch("a", {"spec": {"workloadAffinityGroups": {"antiAffinityGroup": "web"}}}, "default")
-        await plane.settle(2)
-        assert await plane.result("b") == {"member1": 2}
-
-    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
-
-
-def test_a_workload_is_placed_when_what_kept_it_out_leaves_while_that_is_reported() -> None:
-    async def scenario(plane: Plane) -> None:
-        await plane.join("member1")
-        await plane.bind("a", workloadAffinityGroups={"antiAffinityGroup": "db"})
-        await plane.settle()
-
-        async def leave(request: Request) -> None:
-            if (request.resource, request.name, request.subresource) == (BINDINGS, "b", "status"):
-                plane.before_request = None
-                await plane.client.resource(BINDINGS).delete("a", "default")
-                await plane.settle()
-
-        plane.before_request = leave
-        await plane.bind("b", workloadAffinityGroups={"antiAffinityGroup": "db"})
-        await plane.settle(5)
-        assert plane.before_request is None
-        assert await plane.result("b") == {"member1": 2}
-
-    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
-
-
-def test_a_move_wakes_those_alone_that_wait_in_its_namespace() -> None:
-    async def scenario(plane: Plane) -> None:
-        group = {"antiAffinityGroup": "db"}
-        await plane.join("member1")
-        await plane.client.resource(NAMESPACES).create({"metadata": {"name": "other"}})
-        await plane.bind("a", workloadAffinityGroups=group)
-        await plane.settle()
-        await plane.bind("b", workloadAffinityGroups=group)
-        await plane.settle()
-        resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "other", "name": "c"}
-        nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
-        spec = {"resource": resource, "placement": nowhere, "workloadAffinityGroups": group}
-        marks = {"propagationpolicy.karmada.io/permanent-id": "p"}
-        metadata = {"name": "c", "namespace": "other", "labels": marks}
-        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": spec})
-        await plane.settle()
-        before = plane.scheduler.metrics.incoming["BindingUpdate"]
-        await plane.client.resource(BINDINGS).delete("a", "default")
-        await plane.settle(2)
-        assert await plane.result("b") == {"member1": 2}
-        # b is woken, and an event of its result follows.
-        assert plane.scheduler.metrics.incoming["BindingUpdate"] == before + 2
-
-    on_a_plane(scenario, SchedulerOptions(settings=Settings(FeatureGates({"WorkloadAffinity": True}))))
-
-
 def test_what_was_just_placed_counts_before_clusters_report_it() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1", pods=10)
@@ -332,6 +251,37 @@ def test_what_was_just_placed_counts_before_clusters_report_it() -> None:
 
     gates = FeatureGates({"SchedulingOvercommitProtection": True})
     on_a_plane(scenario, SchedulerOptions(settings=Settings(gates)))
+
+
+class Noting:
+    """An estimator without an opinion that notes for whom it is asked, and how many others count in its member."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    async def estimate(self, snapshot: Snapshot, binding: Binding, clusters: Sequence[str], sets: bool) -> Estimates:
+        self.asked.append((binding.metadata.name, len(snapshot.assumed.get("member1", ()))))
+        return {}
+
+    def forget(self, cluster: str) -> None:
+        """Nothing is remembered."""
+
+
+def test_an_estimator_is_told_of_what_was_just_placed_for_others() -> None:
+    estimator = Noting()
+
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        for name in ("a", "b", "a"):
+            if name in dict(estimator.asked):
+                await plane.client.resource(BINDINGS).patch(name, {"spec": {"replicas": 2}}, "default")
+            else:
+                await plane.bind(name, 1, {"replicaScheduling": DYNAMIC})
+            await plane.settle()
+        assert estimator.asked == [("a", 0), ("b", 1), ("a", 1)]
+
+    gates = FeatureGates({"SchedulingOvercommitProtection": True})
+    on_a_plane(scenario, SchedulerOptions(settings=Settings(gates)), estimator)
 
 
 def test_decisions_are_remembered_with_their_reasons() -> None:
