@@ -11,7 +11,7 @@ import pytest
 from karmada.gateway import forwarding
 from karmada.gateway.balancing import Balancer
 from karmada.gateway.endpoints import Endpoint
-from karmada.gateway.exchange import Broken, Connections, Destination
+from karmada.gateway.exchange import Broken, Connections, Destination, UpstreamConnection
 from karmada.gateway.metrics import GatewayMetrics
 from karmada.gateway.proxy import Gateway, Times, broke_off
 from karmada.gateway.routes import IngressKey, Route
@@ -283,6 +283,32 @@ async def test_long_answers_are_passed_on_as_they_come() -> None:
     assert answer.count(b"x") == parts * 10_000
 
 
+async def test_a_client_that_reads_slowly_gets_all_of_a_long_answer_and_the_endpoint_waits_for_it() -> None:
+    size, ended = 32 * 1024 * 1024, asyncio.Event()
+
+    async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
+        for _ in range(size // 65536):
+            writer.write(b"x" * 65536)
+            await writer.drain()
+        ended.set()
+
+    backends = Backends()
+    await backends.add(stream)
+    async with gated(backends) as gate:
+        reader, writer = await asyncio.open_connection("127.0.0.1", gate.port, limit=65536)
+        writer.write(b"GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        assert not ended.is_set()
+        got = 0
+        async with asyncio.timeout(60):
+            while data := await reader.read(65536):
+                got += data.count(b"x")
+        writer.close()
+    assert ended.is_set()
+    assert got == size
+
+
 @pytest.mark.parametrize("end", [b"0\r\nA: ", b"1;x="], ids=["a trailer", "an extension of a chunk"])
 async def test_an_endpoint_that_sends_framing_without_end_is_cut_off(end: bytes) -> None:
     sent = 0
@@ -330,7 +356,7 @@ async def test_a_head_request_has_no_body_and_an_answer_without_a_length_ends_wi
     backends = Backends()
     await backends.add(unframed)
     async with gated(backends) as gate:
-        assert b"all of it" in await gate.ask()
+        assert (await gate.ask()).endswith(b"all of it\r\n0\r\n\r\n"), "nothing broke off"
         assert (await gate.ask("HEAD")).endswith(b"\r\n\r\n")
 
 
@@ -350,6 +376,29 @@ async def test_a_websocket_goes_through() -> None:
         assert await reader.readexactly(4) == b"PING"
         writer.close()
         await writer.wait_closed()
+
+
+class Wire(asyncio.Transport):
+    """The way to an endpoint; notes what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.written.append(bytes(data))
+
+
+async def test_what_follows_an_upgrade_is_not_written_while_the_endpoint_takes_no_more() -> None:
+    connection, wire = UpstreamConnection(), Wire()
+    connection.connection_made(wire)
+    connection.pause_writing()
+    writing = asyncio.create_task(connection.write(b"more"))
+    await asyncio.sleep(0)
+    assert wire.written == []
+    connection.resume_writing()
+    await writing
+    assert wire.written == [b"more"]
 
 
 async def test_through_an_api_server_credentials_are_the_gateways_own() -> None:
