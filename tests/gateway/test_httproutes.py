@@ -243,10 +243,12 @@ def test_rules_at_one_path_cost_the_same_each_however_many_there_are() -> None:
 
 def test_a_host_has_a_bounded_number_of_rules_that_a_request_is_compared_with() -> None:
     found = [conditional(1024, f"r{number}", number) for number in range(5)]
-    known = build([], "karmada", found)
+    free = parsed(route({"matches": [{"path": {"type": "Exact", "value": "/free"}}]}, name="free", age=9))
+    known = build([], "karmada", [*found, free])
     assert known.hosts["shop.org"].conditions == MOST_CONDITIONS
     full = {key.name for key, problems in known.problems.items() if [one.reason for one in problems] == [HOST_FULL]}
     assert full == {"r4"}
+    assert [one.ingress.name for one in known.hosts["shop.org"].exact["/free"]] == ["free"], "it has no condition"
 
 
 def test_a_query_is_read_once_however_many_rules_look_at_it() -> None:
