@@ -163,3 +163,15 @@ def test_growth_without_a_window_looks_at_no_earlier_recommendation() -> None:
 def test_a_share_that_may_go_is_rounded_in_favour_of_going(start: int, left: int) -> None:
     down = rules(("Percent", 10, 60))
     assert allowed(start, 0, bounds(rules(), down, low=0), NOTHING, NOW).replicas == left
+
+
+@pytest.mark.parametrize(("current", "value", "grown"), [(50, 10, 56), (100, 10, 111), (40, 10, 44), (100, 100, 200)])
+def test_a_percentage_grows_as_kubernetes_counts_it(current: int, value: int, grown: int) -> None:
+    found = allowed(current, 900, bounds(up=rules(("Percent", value, 60)), high=1000), NOTHING, NOW)
+    assert found.replicas == grown
+
+
+@pytest.mark.parametrize(("current", "value", "left"), [(100, 90, 9), (20, 90, 1), (90, 30, 62), (10, 50, 5)])
+def test_a_percentage_shrinks_as_kubernetes_counts_it(current: int, value: int, left: int) -> None:
+    found = allowed(current, 1, bounds(down=rules(("Percent", value, 60))), NOTHING, NOW)
+    assert found.replicas == left

@@ -1,5 +1,6 @@
 """How far a proposed number of replicas may go at once: bounds, stabilisation windows and rates of change."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -198,9 +199,10 @@ def _reach(
 
 
 def _grown(start: int, kind: str, value: int) -> int:
-    # Rounded up, so that a small percentage of few replicas still lets them grow.
-    return start + value if kind == "Pods" else -(-start * (100 + value) // 100)
+    # Rounded up, so that a small percentage of few replicas still lets them grow. In floating point, as Kubernetes
+    # counts: 10 % more than 50 replicas are 56.
+    return start + value if kind == "Pods" else math.ceil(start * (1 + value / 100))
 
 
 def _shrunk(start: int, kind: str, value: int) -> int:
-    return start - value if kind == "Pods" else int(start * (100 - value) / 100)
+    return start - value if kind == "Pods" else int(start * (1 - value / 100))
