@@ -1,7 +1,16 @@
 """What a FederatedHPA does to its workload and says about it, on members whose pods and metrics are given."""
 
 import pytest
-from tests.controllers.autoscaling import AUTOSCALERS, CPU, DEPLOYMENTS, PERIOD, scaling
+from tests.controllers.autoscaling import (
+    AUTOSCALERS,
+    BINDINGS,
+    CLAIM,
+    CPU,
+    DEPLOYMENTS,
+    PERIOD,
+    deployment,
+    scaling,
+)
 
 from karmada.controllers.federated_hpa import AutoscalerOptions
 from karmada.machinery.errors import Invalid, ServerError, Unavailable
@@ -148,6 +157,61 @@ def test_what_was_recommended_lately_is_held_until_the_autoscaler_goes():
         await world.autoscale(CPU)
         await world.sleep(PERIOD)
         assert await world.replicas() == 3
+
+    scaling(scenario)
+
+
+async def api(world, replicas):
+    """Another workload in the same member, whose pods use what they should."""
+    tree = deployment(replicas, CLAIM)
+    tree["metadata"]["name"] = "api"
+    tree["spec"]["selector"] = {"matchLabels": {"app": "api"}}
+    tree["spec"]["template"]["metadata"]["labels"] = {"app": "api"}
+    member = world.members["m1"]
+    managed = {**tree["metadata"], "labels": {"karmada.io/managed": "true"}}
+    await member.client.resource(DEPLOYMENTS).create({**tree, "metadata": managed})
+    for number in range(replicas):
+        await member.pod(f"api-{number}", {"app": "api"})
+    member.use({f"{name}-{number}": "50m" for name in ("web", "api") for number in range(replicas)})
+    await world.client.resource(DEPLOYMENTS).create(tree)
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "api"}
+    spec = {"resource": reference, "clusters": [{"name": "m1", "replicas": replicas}]}
+    await world.client.resource(BINDINGS).create(
+        {"metadata": {"name": "api-deployment", "namespace": "default"}, "spec": spec}
+    )
+
+
+async def retarget(world, name):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    await world.client.resource(AUTOSCALERS).patch("web", {"spec": {"scaleTargetRef": target}}, "default")
+
+
+def test_what_was_recommended_for_one_target_is_not_asked_of_the_next():
+    async def scenario(world):
+        await running(world, 3, "100m")
+        await world.autoscale(CPU)
+        await world.sleep(1)
+        assert await world.replicas() == 6
+        await api(world, 2)
+        await retarget(world, "api")
+        await world.sleep(PERIOD)
+        assert (await world.client.resource(DEPLOYMENTS).get("api", "default"))["spec"]["replicas"] == 2
+
+    scaling(scenario)
+
+
+def test_an_autoscaler_of_what_is_missing_gives_up_the_pods_that_it_had():
+    async def scenario(world):
+        await running(world, 2)
+        await world.autoscale(CPU)
+        await world.sleep(1)
+        await retarget(world, "missing")
+        await world.sleep(PERIOD)
+        assert (await world.condition("AbleToScale"))[:2] == ("False", "FailedGetScaleTargetRef")
+        world.members["m1"].use({"web-0": "100m", "web-1": "100m"})
+        await world.autoscale(CPU, name="other", maximum=4)
+        await world.sleep(PERIOD)
+        assert await world.replicas() == 4
 
     scaling(scenario)
 

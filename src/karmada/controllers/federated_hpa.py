@@ -15,6 +15,7 @@ import msgspec
 
 from karmada.api import conditions, events, label_selector
 from karmada.api.autoscaling.v1alpha1 import (
+    CrossVersionObjectReference,
     FederatedHPA,
     HorizontalPodAutoscalerBehavior,
     HPAScalingPolicy,
@@ -125,6 +126,8 @@ class FederatedHPAController:
         self._room = HpaRoom(clusters, context.gates) if context.gates.enabled("RoomAwareScaling") else None
         self._selectors = SelectorIndex()
         self._memory: dict[Key, Memory] = {}
+        self._scaled: dict[Key, CrossVersionObjectReference] = {}
+        """The target that the memory of an autoscaler is about."""
         self._commit = Committer(context.client.of(FederatedHPA))
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[Key] = Controller(
@@ -143,8 +146,7 @@ class FederatedHPAController:
         """Scale the target of one autoscaler, and say in its status how that went."""
         autoscaler = self._autoscalers.get(key.name, key.namespace)
         if autoscaler is None or autoscaler.metadata.deletion_timestamp is not None:
-            self._memory.pop(key, None)
-            self._selectors.drop(key.namespace, key.name)
+            self._forget(key)
             return DONE
         draft = StatusDraft(autoscaler.status, self._clock.now())
         result: Result = RequeueAfter(self._until_next(key.namespace))
@@ -162,6 +164,7 @@ class FederatedHPAController:
         return result
 
     async def _autoscale(self, autoscaler: FederatedHPA, key: Key, draft: StatusDraft) -> None:
+        self._begin_anew_for_another(autoscaler, key)
         target = await self._targets.find(autoscaler)
         current = target.scale.replicas
         spec = autoscaler.spec
@@ -198,6 +201,18 @@ class FederatedHPAController:
         draft.desired_replicas = wanted
         if wanted != current:
             await self._rescale(autoscaler, key, target, wanted, why, draft)
+
+    def _begin_anew_for_another(self, autoscaler: FederatedHPA, key: Key) -> None:
+        """What was recommended for one target says nothing of another, nor are the former's pods this autoscaler's."""
+        reference = autoscaler.spec.scale_target_ref
+        if self._scaled.setdefault(key, reference) != reference:
+            self._forget(key)
+            self._scaled[key] = reference
+
+    def _forget(self, key: Key) -> None:
+        self._memory.pop(key, None)
+        self._scaled.pop(key, None)
+        self._selectors.drop(key.namespace, key.name)
 
     async def _decide(
         self, autoscaler: FederatedHPA, key: Key, target: Target, observed: Observed, draft: StatusDraft
