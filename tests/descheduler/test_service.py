@@ -53,6 +53,27 @@ def test_replicas_that_find_no_node_are_taken_back_and_placed_elsewhere() -> Non
     on_a_plane(scenario)
 
 
+def test_a_binding_that_is_being_deleted_keeps_its_replicas() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1", pods=10)
+        await plane.join("member2", pods=10)
+        await plane.bind("web", 4, {"replicaScheduling": DYNAMIC})
+        await plane.settle()
+        items = [
+            {"clusterName": name, "status": {"readyReplicas": 1}, "applied": True} for name in ("member1", "member2")
+        ]
+        bindings = plane.client.resource(BINDINGS)
+        await bindings.patch("web", {"status": {"aggregatedStatus": items}}, "default", subresource="status")
+        await bindings.patch("web", {"metadata": {"finalizers": ["test/held"]}}, "default")
+        await bindings.delete("web", "default")
+        async with Supervisor() as supervisor:
+            await deschedule(plane, supervisor, {"member2": 1})
+            assert await plane.result("web") == {"member1": 2, "member2": 2}
+            assert not [event for event in await plane.events("Deployment", "web") if "Deschedule" in event[1]]
+
+    on_a_plane(scenario)
+
+
 def test_a_policy_moves_replicas_out_of_a_cluster_that_is_too_full_and_says_so() -> None:
     async def scenario(plane: Plane) -> None:
         await plane.join("member1")

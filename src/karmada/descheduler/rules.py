@@ -46,6 +46,8 @@ def is_considered(binding: ResourceBinding) -> bool:
     resource = binding.spec.resource
     if (resource.api_version, resource.kind) != ("apps/v1", "Deployment"):
         return False
+    if binding.metadata.deletion_timestamp is not None:
+        return False
     applied = binding.metadata.annotations.get(annotations.APPLIED_PLACEMENT, "")
     if not applied:
         return False
