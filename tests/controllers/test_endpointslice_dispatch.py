@@ -1,9 +1,12 @@
 """Collected slices reach consumers, through the controllers of the control plane alone, in virtual time."""
 
+import dataclasses
+
 import pytest
 from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
 
 from karmada.api import names
+from karmada.api.feature_gates import DEFAULTS
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
 from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
@@ -60,10 +63,16 @@ def service_of(providers=(), consumers=()):
     }
 
 
+def gate(plane, on=True):
+    """Have the gate of MultiClusterServices on or off."""
+    plane.context = dataclasses.replace(plane.context, gates=DEFAULTS.with_overrides({"MultiClusterService": on}))
+
+
 async def prepared(plane, *clusters, providers=(), consumers=()):
     for name in clusters:
         await plane.cluster(name)
     await plane.client.resource(MCS).create(service_of(providers, consumers))
+    gate(plane)
     dispatcher = EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE))
     plane.start(dispatcher.controller)
     await plane.clock.sleep(1)
@@ -115,6 +124,7 @@ def test_what_was_brought_for_a_service_that_the_cache_does_not_show_as_it_is_st
         wanted = plane.client.resource(MCS)
         if shown == "as it was":
             await wanted.create(service_of(consumers=("c",)))
+        gate(plane)
         plane.start(EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE)).controller)
         await plane.clock.sleep(1)
         plane.transport.held = frozenset({MCS})

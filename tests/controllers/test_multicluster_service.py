@@ -3,7 +3,7 @@
 import pytest
 from tests.controllers.observing import does, events, reconciles
 from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
-from tests.controllers.test_endpointslice_dispatch import MCS, collected, ready, slice_of
+from tests.controllers.test_endpointslice_dispatch import MCS, collected, gate, ready, slice_of
 
 from karmada.controllers.endpointslice_collect import marker_name
 from karmada.controllers.multicluster_service import MultiClusterServiceController
@@ -40,6 +40,7 @@ async def started(plane, *clusters, service=True, **wanted):
     if service:
         await create_service(plane)
     await plane.client.resource(MCS).create(exposed(**wanted))
+    gate(plane)
     controller = MultiClusterServiceController(plane.context).controller
     plane.start(controller)
     await plane.clock.sleep(5)
@@ -70,6 +71,7 @@ def test_a_marker_of_a_service_that_only_the_cache_lacks_stays():
     async def test(plane):
         await plane.cluster("a")
         await create_service(plane)
+        gate(plane)
         plane.start(MultiClusterServiceController(plane.context).controller)
         await plane.clock.sleep(5)
         plane.transport.held = frozenset({MCS})

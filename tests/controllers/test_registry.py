@@ -2,6 +2,7 @@
 
 import pytest
 from tests.controllers.plane import OneMember, on_a_plane, server
+from tests.controllers.test_endpointslice_dispatch import gate
 
 from karmada.api.feature_gates import DEFAULTS
 from karmada.controllers.eviction_storm import EvictionStorm, StormOptions
@@ -17,18 +18,19 @@ ALWAYS = {"resource-detector", "evictionStorm", "taintManager", "dependencies-di
 GATED = {
     "taintManager": "Failover",
     "clustertaintpolicy": "Failover",
-    "dependencies-distributor": "PropagateDeps",
     "endpointsliceCollect": "MultiClusterService",
-    "endpointsliceDispatch": "MultiClusterService",
-    "multiclusterservice": "MultiClusterService",
     "failback": "ControlledMoves",
     "federatedResourceQuotaEnforcement": "FederatedQuotaEnforcement",
 }
 
 
+RELEASING = {"PropagateDeps", "MultiClusterService"}
+"""Gates whose controllers run without them, to let go of what they held."""
+
+
 def running(*items, **gates):
     """The controllers that are to run."""
-    everything = dict.fromkeys(GATED.values(), True) | gates
+    everything = dict.fromkeys([*GATED.values(), *RELEASING], True) | gates
     chosen = Selection(items or ("*",))
     return {each.name for each in CONTROLLERS if each.wanted(chosen, DEFAULTS.with_overrides(everything))}
 
@@ -40,7 +42,7 @@ def test_all_but_two_run_by_default_and_some_whatever_is_selected():
     assert running("*", *(f"-{name}" for name in NAMES)) == running() & {*ALWAYS, *running("-remedy", "-binding")}
 
 
-@pytest.mark.parametrize("gate", sorted(set(GATED.values())))
+@pytest.mark.parametrize("gate", sorted({*GATED.values(), *RELEASING}))
 def test_a_controller_needs_its_gate(gate):
     assert running() - running(**{gate: False}) == {name for name, needed in GATED.items() if needed == gate}
 
@@ -85,6 +87,7 @@ def test_every_controller_is_built_under_its_name():
     async def test(plane):
         async with server(plane.clock) as one:
             members = OneMember(one, plane.clock)
+            gate(plane)
             built, shared = parts(plane, members, TaintManagerOptions(enabled=True), StormOptions(threshold=0.5))
             assert all(name in built[name] or name == "dependencies-distributor" for name in built)
             assert all(
@@ -112,6 +115,7 @@ def test_what_is_off_by_options_is_not_built():
             members = OneMember(one, plane.clock)
             built, _ = parts(plane, members, StormOptions(threshold=1))
             assert (built["taintManager"], built["evictionStorm"]) == ({}, {})
+            assert set(built["endpointsliceDispatch"]) == {"endpointsliceDispatch"}
             shared = Shared(plane.context, members, Selection(("*", "-workStatus")), Options(), readable=members)
             assert shared.status_reporter is None
             await members.connection.close()

@@ -21,6 +21,7 @@ from karmada.controllers.current import is_current
 from karmada.controllers.endpointslice_import import EndpointOptions
 from karmada.controllers.multicluster_service import (
     EVERY,
+    GATE,
     NAMES_CLUSTER,
     OF_SERVICE,
     names_cluster,
@@ -73,6 +74,8 @@ class EndpointSliceDispatcher:
 
     def __init__(self, context: Context, options: EndpointOptions) -> None:
         self._context = context
+        self._dispatches = context.gates.enabled(GATE)
+        """Without the gate slices stay as they were dispatched, and are withdrawn with what they were collected for."""
         self._tolerance = options.tolerance
         self._wanted: Informer[MultiClusterService] = context.informers.of(MultiClusterService)
         self._wanted.add_index(NAMES_CLUSTER, names_cluster)
@@ -119,6 +122,8 @@ class EndpointSliceDispatcher:
             await self._withdraw(key, present)
             await self._release(source)
             await self._forget(key)
+            return DONE
+        if not self._dispatches:
             return DONE
         wanted = Key(owner.namespace, owner.name)
         service = self._wanted.get(owner.name, owner.namespace)

@@ -45,6 +45,7 @@ from karmada.works.exposure import consumers, is_cross_cluster, lacks_slices, pr
 from karmada.works.slices import MULTI_CLUSTER, cluster_of
 
 COMPONENT = "multiclusterservice-controller"
+GATE = "MultiClusterService"
 OF_SERVICE = "of-multi-cluster-service"
 NAMES_CLUSTER = "names-cluster"
 EVERY = "*"
@@ -55,6 +56,8 @@ class MultiClusterServiceController:
 
     def __init__(self, context: Context) -> None:
         self._clock = context.clock
+        self._serves = context.gates.enabled(GATE)
+        """Without the gate nothing is brought into force, and what was is taken back: it could not go otherwise."""
         self._wanted: Informer[MultiClusterService] = context.informers.of(MultiClusterService)
         self._wanted.add_index(NAMES_CLUSTER, names_cluster)
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
@@ -91,6 +94,8 @@ class MultiClusterServiceController:
         if wanted.metadata.deletion_timestamp is not None or not is_cross_cluster(wanted):
             if finalizers.MULTI_CLUSTER_SERVICE in wanted.metadata.finalizers:
                 await self._retire(wanted)
+            return DONE
+        if not self._serves:
             return DONE
         try:
             changed = await self._apply(wanted)

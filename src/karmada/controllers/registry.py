@@ -32,6 +32,7 @@ from karmada.controllers.failback import FailbackController
 from karmada.controllers.federated_hpa import AutoscalerOptions, FederatedHPAController
 from karmada.controllers.graceful_eviction import GracefulEvictionController, GracefulEvictionOptions
 from karmada.controllers.leftover_slices import LeftoverSlices
+from karmada.controllers.multicluster_service import GATE as SERVICES
 from karmada.controllers.multicluster_service import MultiClusterServiceController
 from karmada.controllers.namespace import NamespaceController
 from karmada.controllers.quota_enforcement import QuotaEnforcementController, QuotaOptions
@@ -116,6 +117,8 @@ class Registration:
     """The parts that run, each with the name of its task."""
     gate: str = ""
     """The feature gate without which it does not start."""
+    releases: bool = False
+    """Whether it starts without its gate too, to let go of what it held while the gate was on."""
     by_default: bool = True
     """Whether `*` includes it."""
     options: tuple[type[Any], ...] = ()
@@ -128,7 +131,7 @@ class Registration:
     def wanted(self, selection: Selection, gates: FeatureGates) -> bool:
         """Whether it is to run."""
         selected = not self.optional or selection.enabled(self.name, self.by_default)
-        return selected and (not self.gate or gates.enabled(self.gate))
+        return selected and (not self.gate or self.releases or gates.enabled(self.gate))
 
 
 def _detector(shared: Shared) -> Iterable[tuple[str, Part]]:
@@ -136,8 +139,6 @@ def _detector(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield TEMPLATES, shared.templates.run
     yield "resource-detector", detector.templates
     yield "resource-detector policies", detector.policies
-    if not shared.context.gates.enabled(GATE):
-        yield from _dependencies(shared)  # it releases what was distributed while the gate was on
 
 
 def _dependencies(shared: Shared) -> Iterable[tuple[str, Part]]:
@@ -287,14 +288,14 @@ def _endpointslice_dispatch(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(EndpointOptions)
     works = shared.context.informers.of(Work)
     yield "endpointsliceDispatch", EndpointSliceDispatcher(shared.context, options).controller
-    yield "endpointsliceDispatch leftovers", LeftoverSlices(shared.context, shared.members, works).controller
+    if shared.context.gates.enabled(SERVICES):
+        yield "endpointsliceDispatch leftovers", LeftoverSlices(shared.context, shared.members, works).controller
 
 
 _ENFORCED = "FederatedQuotaEnforcement"
-_SERVICES = "MultiClusterService"
 CONTROLLERS = (
     Registration("resource-detector", _detector, optional=False),
-    Registration("dependencies-distributor", _dependencies, gate=GATE, optional=False),
+    Registration("dependencies-distributor", _dependencies, gate=GATE, releases=True, optional=False),
     Registration("taintManager", _taint_manager, options=(TaintManagerOptions,), gate="Failover", optional=False),
     Registration("evictionStorm", _eviction_storm, options=(StormOptions,), optional=False),
     Registration("agentcsrapproving", _agent_csr),
@@ -307,8 +308,8 @@ CONTROLLERS = (
     Registration("cronFederatedHorizontalPodAutoscaler", _cron_autoscaler),
     Registration("deploymentReplicasSyncer", _replicas_syncer, by_default=False),
     Registration("endpointSlice", _endpoint_slice, options=(EndpointOptions,)),
-    Registration("endpointsliceCollect", _endpointslice_collect, gate=_SERVICES),
-    Registration("endpointsliceDispatch", _endpointslice_dispatch, gate=_SERVICES),
+    Registration("endpointsliceCollect", _endpointslice_collect, gate=SERVICES),
+    Registration("endpointsliceDispatch", _endpointslice_dispatch, gate=SERVICES, releases=True),
     Registration("execution", _execution, divide=by_member),
     Registration("failback", _failback, gate="ControlledMoves"),
     Registration("federatedHorizontalPodAutoscaler", _federated_hpa, options=(AutoscalerOptions,)),
@@ -317,7 +318,7 @@ CONTROLLERS = (
     Registration("federatedResourceQuotaSync", _quota_sync),
     Registration("gracefulEviction", _graceful_eviction, options=(GracefulEvictionOptions,)),
     Registration("hpaScaleTargetMarker", _scale_target_marker, by_default=False),
-    Registration("multiclusterservice", _multicluster_service, gate=_SERVICES),
+    Registration("multiclusterservice", _multicluster_service, gate=SERVICES, releases=True),
     Registration("namespace", _namespace),
     Registration("remedy", _remedy),
     Registration("serviceExport", _service_export),
