@@ -58,13 +58,17 @@ class Quotas:
         self.versions[name] += 1
 
 
-def judge(quotas: Quotas, dry_run: bool = False) -> None:
+def judge(quotas: Quotas, dry_run: bool = False, before: int | None = None) -> None:
+    """Have the binding judged, as new or after it had so many replicas."""
     gates = DEFAULTS.with_overrides({"FederatedQuotaEnforcement": True})
-    tree = copy.deepcopy(BINDING)
-    review = Review(
-        Operation.CREATE, "shop", "web-deployment", tree, None, lambda: "id", time.time, gates, quotas, dry_run
-    )
+    tree, old = copy.deepcopy(BINDING), None if before is None else with_replicas(before)
+    operation = Operation.CREATE if old is None else Operation.UPDATE
+    review = Review(operation, "shop", "web-deployment", tree, old, lambda: "id", time.time, gates, quotas, dry_run)
     asyncio.run(validate_binding(review))
+
+
+def with_replicas(replicas: int) -> dict[str, Any]:
+    return {**BINDING, "spec": {**BINDING["spec"], "clusters": [{"name": "member1", "replicas": replicas}]}}
 
 
 def once(quotas: Quotas, name: str, used: int) -> None:
@@ -92,6 +96,14 @@ def test_what_a_quota_refuses_in_the_end_is_booked_in_none(dry_run: bool) -> Non
     with pytest.raises(Denied, match=r"second\) exceeded for resource cpu: requested sum 11, limit 9"):
         judge(quotas, dry_run)
     assert quotas.used == {"first": 0, "second": 8}
+
+
+def test_less_may_be_asked_for_where_more_is_used_than_is_allowed() -> None:
+    quotas = Quotas({"first": 20})
+    judge(quotas, before=5)
+    assert quotas.used == {"first": 18}
+    with pytest.raises(Denied, match="requested sum 19, limit 9"):
+        judge(quotas, before=2)
 
 
 def test_a_quota_that_keeps_changing_is_a_conflict_and_nothing_is_booked() -> None:

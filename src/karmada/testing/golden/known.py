@@ -10,12 +10,16 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
+from karmada.api.codec import from_tree
 from karmada.api.jsonpath import JSONPathError, parse
+from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.policies.quota import difference, usage
 from karmada.testing.golden.case import Case, Excuse
 from karmada.testing.golden.shapes import is_misshapen, values_of
 
 _PRINTED = re.compile(r"map\[")
 """How Go prints a structure."""
+_EXCEEDED = re.compile(r"exceeded for resource (\S+):")
 _LENGTH_OF_TABLE = re.compile(r"#tostring\((\{|obj\.spec\.(list|empty|emptyList|nested|template)\b)")
 
 
@@ -192,7 +196,22 @@ def _speaks_for_others(case: Case) -> bool:
     return bool(resource.get("namespace") != (binding.get("metadata") or {}).get("namespace"))
 
 
+def _asks_for_no_more(case: Case) -> bool:
+    """A binding that asks for no more of a resource of which more is used than the quota allows."""
+    if case.input["handler"] != "validate/resourcebinding":
+        return False
+    said = (_EXCEEDED.search(str(one.get("message"))) for one in case.alternatives)
+    exceeded = {found[1] for found in said if found is not None}
+    if not exceeded:
+        return False
+    given = (case.input.get(key) for key in ("object", "oldObject"))
+    after, before = (usage(from_tree(tree, ResourceBinding).spec) if tree else {} for tree in given)
+    more = difference(after, before)
+    return any(name not in more or more[name].sign() <= 0 for name in exceeded)
+
+
 WEBHOOK = (
+    Excuse("a quota that is exceeded refuses only what asks for more of it, as in Kubernetes", _asks_for_no_more),
     Excuse("a ResourceBinding for a resource outside of its namespace is refused", _speaks_for_others),
     Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
     Excuse("a path that does not parse is refused before state is lost by it", _preserves_by_unreadable_path),
