@@ -279,3 +279,24 @@ def test_markers_of_one_that_went_unseen_and_that_somebody_deletes_are_put_right
         assert controller.errors == 0
 
     on_a_plane(test)
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["created again", "the same"])
+def test_a_service_whose_binding_goes_gets_another(again):
+    async def test(plane):
+        await started(plane, "a")
+        services, bindings = (plane.client.resource(type_) for type_ in (SERVICES, BINDINGS))
+        await bindings.delete("web-service", "default")
+        if again:
+            await services.delete("web", "default")
+            await create_service(plane)
+        await plane.clock.sleep(5)
+        assert (await bindings.get("web-service", "default"))["metadata"]["deletionTimestamp"]
+        await bindings.patch("web-service", {"metadata": {"finalizers": None}}, "default")
+        await plane.clock.sleep(5)
+        found = await bindings.get("web-service", "default")
+        uid = (await services.get("web", "default"))["metadata"]["uid"]
+        assert (found["spec"]["resource"]["uid"], found["metadata"]["ownerReferences"][0]["uid"]) == (uid, uid)
+        assert await targets(plane) == ["a"]
+
+    on_a_plane(test)

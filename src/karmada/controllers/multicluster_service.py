@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 import orjson
 
-from karmada.api import conditions, events, finalizers, labels, names
+from karmada.api import annotations, conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.meta import Condition, set_condition
 from karmada.api.networking.v1alpha1 import MultiClusterService
@@ -83,6 +83,7 @@ class MultiClusterServiceController:
         self.controller.watch(self._services, self._service_changed)
         self.controller.watch(self._clusters, self._cluster_changed)
         self.controller.watch(self._works, _appeared)
+        self.controller.watch(self._bindings, _binding_gone)
 
     async def reconcile(self, key: Key) -> Result:
         """Bring one MultiClusterService into force, or take back what was made for it."""
@@ -288,6 +289,15 @@ def _face(item: Item[JSONObject]) -> object:
     metadata = item.value["metadata"]
     marks = metadata.get("labels"), metadata.get("annotations"), metadata.get("deletionTimestamp")
     return marks, item.value.get("spec")
+
+
+def _binding_gone(change: Change[ResourceBinding]) -> list[Key]:
+    """The MultiClusterService whose Service has lost its binding: that of an earlier Service of the name goes last."""
+    if change.new is not None:
+        return []
+    noted = change.item.value.metadata.annotations
+    name = noted.get(annotations.MULTI_CLUSTER_SERVICE_NAME)
+    return [Key(change.key.namespace, name)] if name else []
 
 
 def _appeared(change: Change[Work]) -> list[Key]:
