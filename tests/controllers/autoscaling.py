@@ -29,7 +29,7 @@ class Answering:
     """A transport on which a test answers some requests itself, with an object or an error, or acts before they are."""
 
     def __init__(self, inner, clock):
-        self._inner = inner
+        self.inner = inner
         self._clock = clock
         self.answers = {}
         self.params = []
@@ -49,17 +49,17 @@ class Answering:
         self.params.append((where, dict(request.params)))
         self.times.append(self._clock.now())
         if where not in self.answers:
-            return await self._inner.send(request)
+            return await self.inner.send(request)
         answer = self.answers[where]
         if isinstance(answer, Exception):
             raise answer
         if callable(answer):
             await answer()
-            return await self._inner.send(request)
+            return await self.inner.send(request)
         return orjson.dumps(answer)
 
     def __getattr__(self, name):
-        return getattr(self._inner, name)
+        return getattr(self.inner, name)
 
 
 class MeteredMember:

@@ -200,6 +200,25 @@ def test_what_was_recommended_for_one_target_is_not_asked_of_the_next():
     scaling(scenario)
 
 
+def test_an_autoscaler_that_is_replaced_at_once_remembers_nothing():
+    async def scenario(world):
+        await running(world, 3, "100m")
+        await world.autoscale(CPU, maximum=6)
+        await world.sleep(1)
+        assert await world.replicas() == 6
+        world.members["m1"].use({f"web-{number}": "50m" for number in range(3)})
+        await world.sleep(PERIOD)
+        world.hub.inner.held = frozenset({AUTOSCALERS})
+        await world.client.resource(DEPLOYMENTS).set_scale("web", 3, "default")
+        await world.client.resource(AUTOSCALERS).delete("web", "default")
+        await world.autoscale(CPU)
+        world.hub.inner.held = frozenset()
+        await world.sleep(PERIOD)
+        assert await world.replicas() == 3
+
+    scaling(scenario)
+
+
 def test_an_autoscaler_of_what_is_missing_gives_up_the_pods_that_it_had():
     async def scenario(world):
         await running(world, 2)

@@ -126,8 +126,8 @@ class FederatedHPAController:
         self._room = HpaRoom(clusters, context.gates) if context.gates.enabled("RoomAwareScaling") else None
         self._selectors = SelectorIndex()
         self._memory: dict[Key, Memory] = {}
-        self._scaled: dict[Key, CrossVersionObjectReference] = {}
-        """The target that the memory of an autoscaler is about."""
+        self._scaled: dict[Key, tuple[str, CrossVersionObjectReference]] = {}
+        """Whose memory it is, by uid, and the target that it is about."""
         self._commit = Committer(context.client.of(FederatedHPA))
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[Key] = Controller(
@@ -203,11 +203,12 @@ class FederatedHPAController:
             await self._rescale(autoscaler, key, target, wanted, why, draft)
 
     def _begin_anew_for_another(self, autoscaler: FederatedHPA, key: Key) -> None:
-        """What was recommended for one target says nothing of another, nor are the former's pods this autoscaler's."""
-        reference = autoscaler.spec.scale_target_ref
-        if self._scaled.setdefault(key, reference) != reference:
+        """What was recommended for one target, or by a former autoscaler of the name, says nothing of another; nor are
+        the former's pods this one's."""
+        present = autoscaler.metadata.uid, autoscaler.spec.scale_target_ref
+        if self._scaled.setdefault(key, present) != present:
             self._forget(key)
-            self._scaled[key] = reference
+            self._scaled[key] = present
 
     def _forget(self, key: Key) -> None:
         self._memory.pop(key, None)
