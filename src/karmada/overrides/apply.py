@@ -3,7 +3,7 @@
 Cluster-wide policies come first, then those of the resource's namespace. Among policies of one kind the less specific
 go first (all of a kind, by labels, by name), then by name; rules in the order they are written. A failing rule fails
 the whole: the caller must then not write the copy. So does a rule that makes another object of the copy, see
-`identity`.
+`identity`, and one of a namespace's policy that changes what a role or its binding grants, see `grants`.
 
 `replicasOverrider` is the exception: how replicas are set depends on the kind, so the caller asks for the number
 (`overridden_replicas`), revises the copy, and applies the rest after that.
@@ -20,6 +20,7 @@ from karmada.overrides.command import override_words
 from karmada.overrides.effort import RULE, Effort
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.fields import override_documents
+from karmada.overrides.grants import granted
 from karmada.overrides.identity import Identity
 from karmada.overrides.image import override_images
 from karmada.overrides.metadata import override_map
@@ -61,10 +62,11 @@ def apply_overrides(
     """
     identity = Identity.of(resource) if keep_identity and (cluster_policies or policies) else None
     effort = Effort()
-    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity, effort)
+    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity, None, effort)
     by_policies: list[AppliedRule] = []
     if subject_of(resource).namespace:
-        resource, by_policies = _apply_kind(resource, cluster, policies, identity, effort)
+        grants = granted(resource) if identity is not None else None
+        resource, by_policies = _apply_kind(resource, cluster, policies, identity, grants, effort)
     return Overridden(resource, by_cluster_policies, by_policies)
 
 
@@ -96,6 +98,7 @@ def _apply_kind(
     cluster: Cluster,
     policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy],
     identity: Identity | None,
+    grants: list[Any] | None,
     effort: Effort,
 ) -> tuple[JSONObject, list[AppliedRule]]:
     if not policies:
@@ -108,6 +111,11 @@ def _apply_kind(
                 raise OverrideError(
                     f"override policy {rule.policy_name} changes {changed}: an override may not make another object of "
                     "a copy, nor touch what Karmada manages it by"
+                )
+            if grants is not None and grants != granted(resource):
+                raise OverrideError(
+                    f"override policy {rule.policy_name} changes what a {resource['kind']} grants: "
+                    "use a ClusterOverridePolicy, or propagate another one"
                 )
         except OverrideError as error:
             error.policy = rule.policy_name
