@@ -1,5 +1,6 @@
 """Formats: columns, Go templates, descriptions, taints."""
 
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -9,9 +10,17 @@ from karmada.cli.describe.generic import spelled
 from karmada.cli.describe.page import Page
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
+from karmada.cli.output.controls import Painted, shown
 from karmada.cli.output.objects import renderer
+from karmada.cli.output.tables import Listing, Style
 from karmada.cli.output.tabs import aligned
+from karmada.cli.output.tree import as_text
+from karmada.cli.output.wrapping import fitted, wrapped
+from karmada.cli.session import Session
 from karmada.cli.taints import change, parse
+from karmada.explain.tree import Node
+from karmada.machinery.discovery import ApiResource
+from karmada.machinery.transport import GroupVersionResource
 
 POD = {
     "kind": "Pod",
@@ -127,3 +136,37 @@ TAINT = {"key": "a", "value": "b", "effect": "NoSchedule"}
 )
 def test_taints_change(present: list[Any], words: list[str], overwrite: bool, word: str, left: list[Any]) -> None:
     assert change("m", present, parse(words), overwrite) == (left, word)
+
+
+HOSTILE = "a\x1b[2Jb\x1b]0;owned\x07c\rd\x9b1m"
+SPELLED = "a^[[2Jb^[]0;owned^Gc\\rd\\x9b1m"
+
+
+def test_what_objects_say_is_spelled_before_a_terminal_obeys_it() -> None:
+    page, err = Page(), StringIO()
+    page.field(0, "Message", HOSTILE)
+    Session(err=err).warn(HOSTILE)
+    node = Node("Pod", HOSTILE, health=HOSTILE)
+    columns = renderer(flags("custom-columns=M:.message"))
+    assert columns is not None
+    texts = [
+        shown(HOSTILE),
+        aligned([["x", HOSTILE]]),
+        *wrapped(HOSTILE, 80),
+        *fitted([["x", HOSTILE]], 30),
+        page.text(),
+        err.getvalue(),
+        as_text(node),
+        columns([{"message": HOSTILE}], False),
+    ]
+    assert [text for text in texts if SPELLED not in text] == []
+    assert shown("two\nlines\tand é") == "two\nlines\tand é"
+    assert aligned([[Painted("\x1b[1mx\x1b[0m")]]) == "\x1b[1mx\x1b[0m\n"
+
+
+def test_a_cell_of_a_table_ends_with_its_first_line() -> None:
+    kind = ApiResource(GroupVersionResource("", "v1", "events"), "Event", True, (), ())
+    listing = Listing(kind)
+    rows = [{"cells": [text]} for text in ("one", "two\nlines", "three\rover")]
+    listing.add("m", {"columnDefinitions": [{"name": "Message"}], "rows": rows})
+    assert [line[0] for line in listing.text(Style(headers=False))] == ["one", "two...", "three..."]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
+from karmada.cli.output.controls import shown
 
 if TYPE_CHECKING:
     from karmada.cli.access import Access
@@ -58,8 +59,8 @@ class Session:
         self.out.write(text + "\n")
 
     def warn(self, text: str) -> None:
-        """A line beside the output."""
-        self.err.write(text + "\n")
+        """A line beside the output; it may quote anybody."""
+        self.err.write(shown(text) + "\n")
 
     @property
     def colours(self) -> bool:

@@ -1,7 +1,7 @@
 """What a role or its binding lets people do: not for those to change who may write override policies only.
 
-The control plane lets nobody grant what they do not hold. An override of one namespace that could rewrite rules, role or
-subjects of a copy would do so in every member, on behalf of people who may write no role at all.
+The control plane lets nobody grant what they do not hold. An override of one namespace that could rewrite rules, role
+or subjects of a copy would do so in every member, on behalf of people who may write no role at all.
 """
 
 import copy

@@ -10,6 +10,7 @@ from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
+from karmada.cli.output.controls import Painted, shown
 from karmada.cli.output.tabs import aligned
 from karmada.cli.session import Session
 from karmada.machinery.errors import NotFound
@@ -56,7 +57,7 @@ def _row(item: JSONObject, colours: bool) -> list[str]:
 
     excerpt = " ".join(item["excerpt"].split())
     if colours:
-        excerpt = excerpt.replace("[", "\033[1m").replace("]", "\033[0m")
+        excerpt = Painted(shown(excerpt).replace("[", "\033[1m").replace("]", "\033[0m"))
     age = cells.since(item["creationTimestamp"], time.time())
     return [item["cluster"], item["namespace"], item["kind"], item["name"], item["status"], age, excerpt]
 

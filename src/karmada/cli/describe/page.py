@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from karmada.cli.output.controls import shown
+
 PADDING = 2
 
 
@@ -14,7 +16,7 @@ class Page:
     def line(self, level: int, *cells: object) -> None:
         """A line, indented by its level."""
         text = "  " * level + "\t".join(str(cell) for cell in cells)
-        self._lines += [line.split("\t") for line in text.split("\n")]
+        self._lines += [line.split("\t") for line in shown(text).split("\n")]
 
     def field(self, level: int, name: str, value: object) -> None:
         """`Name:  value`."""

@@ -4,6 +4,7 @@ The second column is the cluster; the last one whether Karmada manages the objec
 plane itself). Pods are never managed by Karmada, so their tables lack it.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from karmada.machinery.discovery import ApiResource
 JSONObject = dict[str, Any]
 ACCEPT = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 NONE = "<none>"
+_BREAK = re.compile(r"[\f\n\r]")
+"""Where kubectl cuts what does not fit one line."""
 
 
 class Style(NamedTuple):
@@ -107,7 +110,8 @@ def _spelled(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return value
+            first = _BREAK.split(value, 1)[0]
+            return value if len(first) == len(value) else f"{first}..."
         case list():
             return "[" + ",".join(_spelled(item) for item in value) + "]"
     return str(value)

@@ -3,12 +3,14 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from karmada.cli.output.controls import shown
+
 GAP, LEAST = 3, 6
 
 
 def aligned(rows: Iterable[Sequence[str]], widths: Sequence[int] = ()) -> str:
     """Rows as lines. `widths` are least widths, for rows that follow others."""
-    listed = [list(row) for row in rows]
+    listed = [list(map(shown, row)) for row in rows]
     columns = column_widths(listed, widths)
     return "".join(_line(row, columns) for row in listed)
 

@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+from karmada.cli.output.controls import shown
 from karmada.cli.output.tabs import aligned, column_widths
 
 _LEAST = 20
@@ -15,7 +16,7 @@ _UNBROKEN = "\u00a0"
 
 def wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
     """The lines of a text that begins `indent` columns from the left; 0 columns: there is no terminal to fit."""
-    width = columns - indent
+    text, width = shown(text), columns - indent
     if columns <= 0 or width < _LEAST:
         return text.splitlines() or [""]
     found: list[str] = []
@@ -28,6 +29,7 @@ def wrapped(text: str, columns: int, indent: int = 0) -> list[str]:
 
 def fitted(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
     """The lines of a table whose last column is broken to fit; where nothing is left beside, it goes below its row."""
+    rows = [list(map(shown, row)) for row in rows]
     lines = aligned(rows).splitlines()
     if columns <= 0 or all(len(line) <= columns for line in lines):
         return lines
