@@ -8,8 +8,10 @@ from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
 from karmada.api import names
 from karmada.api.feature_gates import DEFAULTS
 from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.endpointslice_dispatch import EndpointSliceDispatcher
 from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
+from karmada.machinery.client import type_of
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, Verb
@@ -50,6 +52,17 @@ def collected(cluster, manifest, use="MultiClusterService", name=""):
         },
         "spec": {"suspendDispatching": True, "workload": {"manifests": [manifest]}},
     }
+
+
+async def exported(plane, *clusters):
+    """The binding that brings the ServiceExport of `web` into clusters."""
+    resource = {"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceExport"}
+    spec = {
+        "resource": {**resource, "namespace": "default", "name": "web"},
+        "clusters": [{"name": cluster} for cluster in clusters],
+    }
+    binding = {"metadata": {"name": "web-serviceexport", "namespace": "default"}, "spec": spec}
+    await plane.client.resource(type_of(ResourceBinding)).create(binding)
 
 
 def service_of(providers=(), consumers=()):
@@ -245,6 +258,7 @@ def test_an_imported_slice_is_changed_by_its_own_cluster_only():
         importer = EndpointSliceImporter(plane.context, EndpointOptions(TOLERANCE))
         plane.start(importer.controller)
         works = plane.client.resource(WORKS)
+        await exported(plane, "a", "a-b")
         await works.create(collected("a-b", slice_of("x", "10.2.0.1"), use="ServiceExport"))
         await plane.clock.sleep(1)
         await works.create(collected("a", slice_of("b-x", "6.6.6.6"), use="ServiceExport"))

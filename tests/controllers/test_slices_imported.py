@@ -2,9 +2,11 @@
 
 import pytest
 from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
-from tests.controllers.test_endpointslice_dispatch import SLICES, TOLERANCE, collected, ready, slice_of
+from tests.controllers.test_endpointslice_dispatch import SLICES, TOLERANCE, collected, exported, ready, slice_of
 
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSliceImporter
+from karmada.machinery.client import type_of
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import Verb
 
@@ -20,6 +22,7 @@ def importing(test):
         await plane.cluster("a")
         importer = EndpointSliceImporter(plane.context, EndpointOptions(TOLERANCE))
         plane.start(importer.controller)
+        await exported(plane, "a")
         work = collected("a", slice_of("x", "10.0.0.1"), use=EXPORT)
         await plane.client.resource(WORKS).create(work)
         await plane.clock.sleep(2)
@@ -172,5 +175,23 @@ def test_slices_of_a_cluster_that_stays_away_are_withdrawn_after_its_tolerance()
         assert await imported(plane) == {}
         work = await plane.client.resource(WORKS).get(name, "karmada-es-a")
         assert work["metadata"]["finalizers"] == [FINALIZER]
+
+    importing(scenario)
+
+
+def test_a_cluster_into_which_nobody_brought_the_export_offers_nothing():
+    async def scenario(plane, controller, name):
+        await plane.cluster("b")
+        forged = collected("b", slice_of("x", "6.6.6.6"), use=EXPORT)
+        await plane.client.resource(WORKS).create(forged)
+        await plane.clock.sleep(2)
+        assert await imported(plane) == {"imported-a-x": "10.0.0.1"}
+
+        bindings = plane.client.resource(type_of(ResourceBinding))
+        for clusters, offering in ((["b"], {"imported-b-x": "6.6.6.6"}), (["a"], {"imported-a-x": "10.0.0.1"})):
+            spec = {"clusters": [{"name": cluster} for cluster in clusters]}
+            await bindings.patch("web-serviceexport", {"spec": spec}, "default")
+            await plane.clock.sleep(2)
+            assert await imported(plane) == offering
 
     importing(scenario)

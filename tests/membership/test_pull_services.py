@@ -82,34 +82,41 @@ async def test_endpoints_of_a_pull_member_reach_a_push_member_and_the_reverse(pu
     assert not [r.getMessage() for r in caplog.records if "forbidden" in r.getMessage().lower()]
 
 
+async def export(hub: Client, member: Member) -> None:
+    """Have a member export the Service `web`."""
+    crd = await hub.resource(CRDS).get("serviceexports.multicluster.x-k8s.io")
+    await member.client.resource(CRDS).create({**crd, "metadata": {"name": crd["metadata"]["name"]}, "status": {}})
+    multicluster = "multicluster.x-k8s.io/v1alpha1"
+    policies = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
+    await hub.resource(policies).create(policy("export", "ServiceExport", [member.name], multicluster))
+    await hub.resource(EXPORTS).create({"metadata": {"name": "web", "namespace": "default"}})
+
+
+async def imported(hub: Client) -> list[str]:
+    """The slices that importers of `web` get."""
+    found = (await hub.resource(SLICES).list(Scope("default", "kubernetes.io/service-name=derived-web"))).items
+    return [one["metadata"]["name"] for one in found]
+
+
 async def test_a_pull_member_exports_a_service(pull: Pull, caplog: Any) -> None:
     caplog.set_level(logging.WARNING)
     hub = pull.world.hub
     pulled, _ = await both(pull)
-    crd = await hub.resource(CRDS).get("serviceexports.multicluster.x-k8s.io")
-    await pulled.client.resource(CRDS).create({**crd, "metadata": {"name": crd["metadata"]["name"]}, "status": {}})
     await pulled.client.resource(SLICES).create(endpoint_slice("10.3.0.1"))
-    multicluster = "multicluster.x-k8s.io/v1alpha1"
-    policies = GroupVersionResource("policy.karmada.io", "v1alpha1", "propagationpolicies")
-    await hub.resource(policies).create(policy("export", "ServiceExport", ["pulled"], multicluster))
-    await hub.resource(EXPORTS).create({"metadata": {"name": "web", "namespace": "default"}})
-
-    async def imported() -> list[str]:
-        found = (await hub.resource(SLICES).list(Scope("default", "kubernetes.io/service-name=derived-web"))).items
-        return [one["metadata"]["name"] for one in found]
-
-    assert await eventually(imported) == ["imported-pulled-web-abcde"]
+    await export(hub, pulled)
+    assert await eventually(lambda: imported(hub)) == ["imported-pulled-web-abcde"]
     await hub.resource(EXPORTS).delete("web", "default")
 
     async def gone() -> bool:
-        return await imported() == []
+        return await imported(hub) == []
 
     await eventually(gone)
     assert not [r.getMessage() for r in caplog.records if "forbidden" in r.getMessage().lower()]
 
 
-async def test_an_agent_cannot_write_slices_of_another_cluster(pull: Pull) -> None:
-    pulled, _ = await both(pull)
+async def test_an_agent_cannot_write_slices_of_another_cluster_nor_of_a_service_that_others_export(pull: Pull) -> None:
+    hub = pull.world.hub
+    pulled, pushed = await both(pull)
     secret = await pulled.client.resource(objects.SECRETS).get("karmada-kubeconfig", "karmada-system")
     agent = Client(HttpTransport(from_bytes(objects.decoded(secret)["karmada-kubeconfig"]).target()))
     try:
@@ -130,13 +137,8 @@ async def test_an_agent_cannot_write_slices_of_another_cluster(pull: Pull) -> No
         }
         work["metadata"]["labels"] = marks
         await agent.resource(WORKS).create(work, "karmada-es-pulled")
-
-        async def imported() -> list[str]:
-            found = (await pull.world.hub.resource(SLICES).list(Scope("default"))).items
-            ours = "endpointslice-controller.karmada.io"
-            marked = [one for one in found if ours in one["metadata"].get("labels", {}).values()]
-            return [one["metadata"]["name"] for one in marked]
-
-        assert await eventually(imported) == ["imported-pulled-web-abcde"]
+        await pushed.client.resource(SLICES).create(endpoint_slice("10.3.0.1"))
+        await export(hub, pushed)
+        assert await eventually(lambda: imported(hub)) == ["imported-pushed-web-abcde"]
     finally:
         await agent.close()

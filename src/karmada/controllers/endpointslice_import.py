@@ -1,8 +1,10 @@
 """EndpointSlice import: makes collected slices of exported Services slices of the control plane.
 
 Importers get them as dependencies of their ServiceImport. A slice belongs to the cluster in whose execution space its
-Work lies, and no other cluster's Work can change it. Slices of clusters that stay unreachable, or that a Remedy keeps
-traffic from, are withdrawn and come back.
+Work lies, and no other cluster's Work can change it. Only of clusters into which the control plane brought the
+ServiceExport: a member says what it likes, its agent writes Works, and neither gets the requests for a Service of
+others by that. Slices of clusters that stay unreachable, or that a Remedy keeps traffic from, are withdrawn and come
+back.
 """
 
 from collections.abc import Iterable
@@ -13,6 +15,7 @@ import msgspec
 from karmada.api import annotations, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import without_finalizer
 from karmada.controllers.clusters import offers_changed
 from karmada.controllers.context import Context
@@ -26,13 +29,14 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
-from karmada.works.build import manifest_of
+from karmada.works.build import keep_set, manifest_of
 from karmada.works.exposure import standing
-from karmada.works.slices import EXPORT, cluster_of, imported, slice_name
+from karmada.works.slices import EXPORT, MemberKey, cluster_of, imported, slice_name
 
 COMPONENT = "endpointslice-controller"
 IMPORTED = Scope(labels=f"{labels.KUBERNETES_ENDPOINT_SLICE_MANAGED_BY}={labels.IMPORTED_ENDPOINT_SLICE_CONTROLLER}")
 OF_WORK = "of-work"
+OF_EXPORT = "of-exported-service"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class EndpointSliceImporter:
         self._context = context
         self._tolerance = options.tolerance
         self._works: Informer[Work] = context.informers.of(Work)
+        self._works.add_index(OF_EXPORT, _export_of)
+        self._bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._slices = context.informers.resource(SLICES, IMPORTED)
         self._slices.add_index(OF_WORK, _work_of)
@@ -66,13 +72,14 @@ class EndpointSliceImporter:
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
-            needs=(self._works, self._clusters, self._slices),
+            needs=(self._works, self._bindings, self._clusters, self._slices),
             lane=lambda key: key.namespace,
             retries=context.retries,
             clock=context.clock,
         )
         self.controller.watch(self._works, _of_export)
         self.controller.watch(self._slices, _works_of)
+        self.controller.watch(self._bindings, self._binding_changed)
         self.controller.watch(self._clusters, self._cluster_changed)
 
     async def reconcile(self, key: Key) -> Result:
@@ -89,7 +96,7 @@ class EndpointSliceImporter:
             await self._release(work)
             return DONE
         found = standing(self._clusters.get(service.cluster), self._context.clock.now(), self._tolerance)
-        if found.withdrawn or not self._is_importable(work, service.namespace):
+        if found.withdrawn or not self._is_importable(work, service):
             await self._withdraw(present)
             return DONE
         try:
@@ -98,12 +105,16 @@ class EndpointSliceImporter:
             return Retry(str(error))
         return RequeueAfter(found.changes_in) if found.changes_in is not None else DONE
 
-    def _is_importable(self, work: Work, namespace: str) -> bool:
-        """Whether a Work holds a slice of the namespace that it says, where the control plane takes slices."""
-        which = slice_name(work)
+    def _is_importable(self, work: Work, service: MemberKey) -> bool:
+        """Whether a Work holds a slice of the namespace that it says, where the control plane takes slices, of a
+        Service that it exports from there."""
+        which, namespace = slice_name(work), service.namespace
         if which is None or which[0] != namespace:
             return False
-        return not names.is_reserved_namespace(namespace) and not self._context.scope.skips_namespace(namespace)
+        if names.is_reserved_namespace(namespace) or self._context.scope.skips_namespace(namespace):
+            return False
+        binding = self._bindings.get(names.binding_name(EXPORT.kind, service.name), namespace)
+        return service.cluster in _exporting(binding)
 
     async def _write(self, work: Work, cluster: str, service: str) -> None:
         wanted = imported(manifest_of(work), work, cluster, service)
@@ -131,6 +142,28 @@ class EndpointSliceImporter:
             return []
         works = self._works.values(names.execution_space(change.key.name))
         return [Key(w.metadata.namespace, w.metadata.name) for w in works if EXPORT.service(w) is not None]
+
+    def _binding_changed(self, change: Change[ResourceBinding]) -> list[Key]:
+        """The Works of a Service that is exported from other clusters than before."""
+        before, after = (_exporting(item.value if item is not None else None) for item in (change.old, change.new))
+        if before == after or not self._works.has_synced:
+            return []
+        exported = change.item.value.spec.resource
+        works = self._works.indexed(OF_EXPORT, f"{exported.namespace}/{exported.name}")
+        return [Key(w.metadata.namespace, w.metadata.name) for w in works if cluster_of(w.metadata) in before ^ after]
+
+
+def _exporting(binding: ResourceBinding | None) -> frozenset[str]:
+    """The clusters into which a ServiceExport is brought."""
+    if binding is None or binding.spec.resource.kind != EXPORT.kind:
+        return frozenset()
+    return frozenset(keep_set(binding.spec))
+
+
+def _export_of(item: Item[Work]) -> Iterable[str]:
+    """Index function of Works: the exported Service whose slice they hold."""
+    service = EXPORT.service(item.value)
+    return () if service is None else (f"{service.namespace}/{service.name}",)
 
 
 def _merged(current: JSONObject | None, wanted: JSONObject) -> JSONObject:
