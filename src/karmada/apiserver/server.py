@@ -208,6 +208,7 @@ class ApiServer:
             self.store,
             self.catalog,
             AdmissionChain(self._plugins()),
+            self.authorizer,
             options.now,
             self._uid,
             self._suffix,

@@ -88,8 +88,16 @@ class GroupServer:
             self.store, folder, client_ca=trust.client_ca, anonymous=True, proxies=proxies, clock=clock.now
         )
         admission = AdmissionChain([plugin for api in apis for plugin in api.admission])
+        self.authorizer = observed(self.identity.rbac)
         context = Context(
-            self.store, self.catalog, admission, clock.now, lambda: str(uuid4()), self._suffix, "/registry"
+            self.store,
+            self.catalog,
+            admission,
+            self.authorizer,
+            clock.now,
+            lambda: str(uuid4()),
+            self._suffix,
+            "/registry",
         )
         self.traffic = Traffic(known=self._is_known)
         self._synced: list[Informer[Any]] = []
@@ -102,7 +110,6 @@ class GroupServer:
             lambda type_: schema_source(self.store, type_),
         )
         handlers = {special: handler for api in apis for special, handler in api.handlers.items()}
-        self.authorizer = observed(self.identity.rbac)
         self.dispatcher = Dispatcher(Pipeline(context, handlers), self.authorizer, pages)
         self._tokens = TokenReviews(hub, clock)
         self._handler = HttpDispatcher(self.dispatcher, self._requester_of, None, self.traffic, self.identity.acting_as)

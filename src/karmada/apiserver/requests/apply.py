@@ -6,7 +6,7 @@ from karmada.api import field_errors
 from karmada.apiserver import managedfields
 from karmada.apiserver.failures import conflict, invalid
 from karmada.apiserver.requests import bodies, decoding, metadata, offload
-from karmada.apiserver.requests.create import create_object
+from karmada.apiserver.requests.create import create_missing
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.requests.update import Change, Part, modify
@@ -33,7 +33,7 @@ async def apply(context: Context, call: Call) -> Answer:
             raise conflict(call.served.type.group, call.served.type.plural, call.name, why)
         obj = await offload.run(offload.size_of(call), applied, context, call, options, config, None)
         obj["metadata"].pop("resourceVersion", None)
-        return await create_object(context, call, obj, options, managed=True)
+        return await create_missing(context, call, obj, options, managed=True)
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
 
     def build(current: JSONObject) -> JSONObject:

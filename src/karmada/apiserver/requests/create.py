@@ -1,6 +1,8 @@
 """CREATE: decode once, admit, validate, encode once, store."""
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.auth.decisions import require
+from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.failures import already_exists, invalid
 from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
@@ -22,6 +24,16 @@ async def create(context: Context, call: Call) -> Answer:
     else:
         obj = await offload.run(size, decoding.decode, context, call, options.field_validation)
     return await create_object(context, call, obj, options)
+
+
+async def create_missing(
+    context: Context, call: Call, obj: JSONObject, options: WriteOptions, managed: bool = False
+) -> Answer:
+    """Create the object that was to be changed, for those who may create it: who may change it need not."""
+    type_ = call.served.type
+    asked = (type_.group, type_.version, type_.plural, call.subresource, call.namespace, call.name)
+    require(context.authorizer, call.user, Attributes("create", *asked))
+    return await create_object(context, call, obj, options, managed)
 
 
 async def create_object(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from karmada.apiserver.admission.model import AdmissionChain
-from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.auth.model import Authorizer, UserInfo
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.requests.negotiation import JSON, View
 from karmada.apiserver.resources import JSONObject
@@ -79,6 +79,7 @@ class Context:
     store: WatchCache
     catalog: Catalog
     admission: AdmissionChain
+    authorizer: Authorizer
     now: Callable[[], float]
     """Seconds since the epoch."""
     uid: Callable[[], str]

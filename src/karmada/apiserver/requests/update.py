@@ -14,7 +14,7 @@ import orjson
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import conflict, invalid, not_found
 from karmada.apiserver.requests import decoding, metadata, offload, ownership, reading
-from karmada.apiserver.requests.create import create_object
+from karmada.apiserver.requests.create import create_missing
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
@@ -83,7 +83,7 @@ async def update(context: Context, call: Call) -> Answer:
     if strategy.create_on_update and part is Part.MAIN and _current(context, call) is None:
         meta.pop("resourceVersion", None)
         _check_uid(call, meta, "", context.key_prefix)
-        return await create_object(context, call, obj, options)
+        return await create_missing(context, call, obj, options)
     if not strategy.unconditional_update and not meta.get("resourceVersion"):
         current = _current(context, call)
         if current is not None:
