@@ -98,6 +98,16 @@ def test_a_default_backend_answers_what_no_rule_does() -> None:
     assert table.match("b", "/").backend.port == "http"  # type: ignore[union-attr]
 
 
+def test_a_default_backend_does_not_answer_for_a_host_of_another_namespace() -> None:
+    backend = {"service": {"name": "evil", "port": {"number": 80}}}
+    catching = ingress(namespace="two", age=1, defaultBackend=backend)
+    theirs = ingress(("a", [path("/x", "x")]), ("*.b", [path("/x", "x")]), namespace="one", age=2)
+    anybody = ingress(("", [path("/x", "x")]), namespace="one", name="any", age=3)
+    table = build([catching, theirs, anybody])
+    asked = [("a", "/x"), ("a", "/y"), ("c.b", "/y"), ("z", "/y")]
+    assert [service(table, *requested) for requested in asked] == ["x", "", "", "evil"]
+
+
 def test_a_host_belongs_to_the_namespace_that_named_it_first_and_other_routes_stay() -> None:
     theirs = ingress(("a", [path("/", "good")]), namespace="one", age=1)
     mine = ingress(("a", [path("/login", "evil")]), ("b", [path("/", "mine")]), namespace="two", age=2)

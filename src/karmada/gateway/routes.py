@@ -4,7 +4,8 @@
 - In it an Exact path wins over the longest Prefix, compared part by part; ImplementationSpecific is read as Prefix.
 - Of the rules of HTTPRoutes at one path, those with a method go first, then those with more headers, then with more
   query parameters, then the older.
-- What matches no path goes to a default backend: one of the ingresses of that host first, then the oldest there is.
+- What matches no path goes to a default backend: one of the ingresses of that host first, then the oldest there is,
+  unless the host belongs to another namespace.
 - A host belongs to the namespace of the oldest ingress that names it; within it the oldest ingress has a path. Who
   comes later gets a condition and keeps its other routes: nobody takes over the traffic of others.
 """
@@ -130,7 +131,13 @@ class Table:
     def match(self, host: str, path: str, request: HttpRequest | None = None) -> Route | None:
         """The route of a request; None when nobody answers it."""
         found = named(self.hosts, host)
-        return (found.match(path, request) if found is not None else None) or self.default
+        if found is not None and (route := found.match(path, request)) is not None:
+            return route
+        default = self.default
+        if found is None or default is None or found is self.hosts.get(""):
+            return default
+        # One of another namespace would answer in the name of the host, and be sent its cookies.
+        return default if default.ingress.namespace == found.owner.namespace else None
 
     def backends(self) -> dict[Backend, list[IngressKey]]:
         """Every backend with the ingresses that lead to it."""
