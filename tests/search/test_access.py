@@ -5,7 +5,7 @@ import asyncio
 import orjson
 import pytest
 from tests.membership.world import eventually
-from tests.search.world import CACHE, PODS, REGISTRIES, Searched, names, pod, registry
+from tests.search.world import CACHE, PODS, PROXY, REGISTRIES, Searched, names, pod, registry
 
 from karmada.machinery.errors import Forbidden, NotFound
 from karmada.machinery.listening import stop_accepting
@@ -30,6 +30,29 @@ async def ready(searched: Searched) -> Searched:
     await searched.register(registry(("v1", "Pod")))
     await searched.grant(searched.hub, "dev", MAY_ASK)
     return searched
+
+
+async def test_a_role_in_a_namespace_is_no_right_to_ask_all_clusters(ready: Searched) -> None:
+    binding = objects.role_binding("all", "default", objects.user_subject("eve"))
+    binding["roleRef"] |= {"kind": "ClusterRole", "name": "cluster-admin"}
+    await ready.hub.resource(objects.ROLE_BINDINGS).create(binding)
+    for member in ready.members.values():
+        await ready.grant(member.client, "eve", READ_PODS)
+    inside = PROXY.replace("/proxying/", "/namespaces/default/proxying/")
+    for path, refusal in ((PROXY, Forbidden), (inside, NotFound)):
+        eve = ready.client("eve", path=path)
+        with pytest.raises(refusal):
+            await eve.transport.raw("GET", "/api/v1/pods")
+        await eve.close()
+
+
+async def sees(world: Searched, name: str) -> bool:
+    """Whether an object is cached."""
+    admin = world.client()
+    try:
+        return bool(await admin.resource(PODS).get(name, "default"))
+    finally:
+        await admin.close()
 
 
 async def read_in(world: Searched, member: str, namespace: str) -> None:
@@ -61,6 +84,14 @@ async def test_who_may_read_nowhere_is_refused_whether_or_not_there_is_something
     for name in ("in-default", "nosuch"):
         with pytest.raises(Forbidden, match='User "dev" cannot get resource "pods"'):
             await dev.resource(PODS).get(name, "default")
+        with pytest.raises(Forbidden, match='User "dev" cannot delete resource "pods"'):
+            await dev.resource(PODS).delete(name, "default")
+    await ready.grant(ready.members["member1"].client, "dev", {**READ_PODS, "verbs": ["delete"]})
+    await ready.members["member2"].client.resource(PODS).create(pod("other-tenant"))
+    await eventually(lambda: sees(ready, "other-tenant"))
+    for name in ("other-tenant", "nothing"):
+        with pytest.raises(NotFound):
+            await dev.resource(PODS).delete(name, "default")
     with pytest.raises(Forbidden, match='User "dev" cannot list resource "pods" in API group "" in any cluster'):
         await dev.resource(PODS).list()
     await dev.close()

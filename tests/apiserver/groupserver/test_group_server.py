@@ -78,6 +78,8 @@ async def test_one_type_answers_for_every_resource_and_subresource_of_its_group(
     assert await ask(direct, gate, "a", "b") == ["get", "gate", "", "a", "b"]
     with pytest.raises(NotFound):
         await ask(direct, gate)
+    with pytest.raises(NotFound):  # it is in no namespace, and a role in one gives nothing of it
+        await ask(direct, gate, "a", "b", "default")
     with pytest.raises(MethodNotAllowed):
         await direct.send(Request(Verb.DELETE, gate, name="a"))
 

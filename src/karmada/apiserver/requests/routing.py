@@ -103,7 +103,9 @@ def _check(served: Served, method: str, verb: str, path: ResourcePath) -> None:
 
 
 def _check_open(served: Served, verb: str, path: ResourcePath) -> None:
-    """A resource whose handler judges names and scope: its verbs alone are given."""
+    """A resource whose handler judges names: its scope and its verbs are given."""
+    if path.namespace and not served.type.namespaced:
+        raise not_served()  # a role in a namespace was asked for the right to something that is in none
     if not path.name and "list" not in served.type.verbs:
         raise not_served()
     if verb not in served.type.verbs:
