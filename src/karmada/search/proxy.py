@@ -145,19 +145,18 @@ class GlobalProxy:
             raise bad_request(f"objects are cached without {', '.join(missing)}: {remedy}")
 
     async def _owner(self, chosen: Route, user: UserInfo) -> Cluster:
-        """The one cluster that has an object, of those where the user may do what is asked."""
+        """The one cluster that has an object, of those where the user may do what is asked; who may do it nowhere does
+        not learn what there is."""
         where = chosen.path
         assert where is not None
         type_ = chosen.type
-        having = [
-            mirror for mirror in self._caches.mirrors(type_) if mirror.get(where.namespace, where.name) is not None
-        ]
-        if len(having) > 1:
-            ask = Ask(user, chosen.verb, type_, where.namespace, where.name, where.subresource)
-            sources = await self._finder.sources(ask, having)
-            if (refusal := sources.refusal(ask)) is not None:
-                raise refusal
-            having = [source.mirror for source in sources.found]
+        ask = Ask(user, chosen.verb, type_, where.namespace, where.name, where.subresource)
+        sources = await self._finder.sources(ask)
+        if (refusal := sources.refusal(ask)) is not None:
+            raise refusal
+        # One that does not say what the user may do is asked all the same: it judges the request itself.
+        mirrors = [mirror for mirror in self._caches.mirrors(type_) if mirror.cluster not in sources.refusing]
+        having = [mirror for mirror in mirrors if mirror.get(where.namespace, where.name) is not None]
         if len(having) > 1:
             names = ", ".join(mirror.cluster for mirror in having)
             raise conflict(type_.group, type_.resource, where.name, f"ambiguous objects in clusters [{names}]")
