@@ -3,7 +3,7 @@
 Cluster-wide policies come first, then those of the resource's namespace. Among policies of one kind the less specific
 go first (all of a kind, by labels, by name), then by name; rules in the order they are written. A failing rule fails
 the whole: the caller must then not write the copy. So does a rule that makes another object of the copy, see
-`identity`, and one of a namespace's policy that changes what a role or its binding grants, see `grants`.
+`identity`, and one of a namespace's policy that changes what its people may not write, see `withheld`.
 
 `replicasOverrider` is the exception: how replicas are set depends on the kind, so the caller asks for the number
 (`overridden_replicas`), revises the copy, and applies the rest after that.
@@ -20,7 +20,6 @@ from karmada.overrides.command import override_words
 from karmada.overrides.effort import RULE, Effort
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.fields import override_documents
-from karmada.overrides.grants import granted
 from karmada.overrides.identity import Identity
 from karmada.overrides.image import override_images
 from karmada.overrides.metadata import override_map
@@ -28,6 +27,7 @@ from karmada.overrides.plaintext import override_plaintext
 from karmada.overrides.pods import JSONObject
 from karmada.overrides.resources import override_resources
 from karmada.overrides.spelling import spelled
+from karmada.overrides.withheld import changed, withheld
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.policies.matching import Match, Subject, closest, subject_of
 
@@ -65,8 +65,8 @@ def apply_overrides(
     resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity, None, effort)
     by_policies: list[AppliedRule] = []
     if subject_of(resource).namespace:
-        grants = granted(resource) if identity is not None else None
-        resource, by_policies = _apply_kind(resource, cluster, policies, identity, grants, effort)
+        kept = withheld(resource) if identity is not None else None
+        resource, by_policies = _apply_kind(resource, cluster, policies, identity, kept, effort)
     return Overridden(resource, by_cluster_policies, by_policies)
 
 
@@ -98,7 +98,7 @@ def _apply_kind(
     cluster: Cluster,
     policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy],
     identity: Identity | None,
-    grants: list[Any] | None,
+    kept: JSONObject | None,
     effort: Effort,
 ) -> tuple[JSONObject, list[AppliedRule]]:
     if not policies:
@@ -107,15 +107,15 @@ def _apply_kind(
     for rule in applied:
         try:
             resource = _apply_rule(resource, rule.overriders, effort)
-            if identity is not None and (changed := identity.changed_in(resource)):
+            if identity is not None and (field := identity.changed_in(resource)):
                 raise OverrideError(
-                    f"override policy {rule.policy_name} changes {changed}: an override may not make another object of "
+                    f"override policy {rule.policy_name} changes {field}: an override may not make another object of "
                     "a copy, nor touch what Karmada manages it by"
                 )
-            if grants is not None and grants != granted(resource):
+            if kept is not None and (field := changed(kept, resource)):
                 raise OverrideError(
-                    f"override policy {rule.policy_name} changes what a {resource['kind']} grants: "
-                    "use a ClusterOverridePolicy, or propagate another one"
+                    f"override policy {rule.policy_name} changes {field} of a {resource['kind']}, which those who may "
+                    "edit a namespace do not write: use a ClusterOverridePolicy"
                 )
         except OverrideError as error:
             error.policy = rule.policy_name
