@@ -197,3 +197,20 @@ def test_an_enforced_quota_keeps_what_was_counted():
         assert len((await status(plane))["aggregatedStatus"]) == 1
 
     on_a_plane(scenario)
+
+
+def test_a_member_without_an_assignment_reports_nothing_whatever_its_agent_writes():
+    async def scenario(plane):
+        await begin(plane, "m1", "m2")
+        await quota(plane, m1="1")
+        await plane.clock.sleep(1)
+        forged = await plane.client.resource(WORKS).get(WORK, "karmada-es-m1")
+        metadata = {"name": WORK, "namespace": "karmada-es-m2", "labels": forged["metadata"]["labels"]}
+        await plane.client.resource(WORKS).create({"metadata": metadata, "spec": forged["spec"]})
+        await report(plane, "m2", {"used": {"cpu": "1000"}})
+        await report(plane, "m1", {"used": {"cpu": "1"}})
+        found = await status(plane)
+        assert [row["clusterName"] for row in found["aggregatedStatus"]] == ["m1"]
+        assert found["overallUsed"] == {"cpu": "1"}
+
+    on_a_plane(scenario)

@@ -1,7 +1,8 @@
 """Federated quota status: what the ResourceQuotas of members say, aggregated into their FederatedResourceQuota.
 
 Without the gate FederatedQuotaEnforcement the overall use is the sum of what members report; with it, the enforcement
-controller counts bindings instead. A member whose report cannot be read is left out and named in an event.
+controller counts bindings instead. Members that the quota assigns nothing to have no part in it, whatever Works their
+agents write. A member whose report cannot be read is left out and named in an event.
 """
 
 import msgspec
@@ -53,11 +54,12 @@ class QuotaStatusController:
         if quota is None or quota.metadata.deletion_timestamp is not None:
             return DONE
         rows, unreadable = [], []
+        assigned = {item.cluster_name for item in quota.spec.static_assignments}
         for work in self._works.indexed(OF_QUOTA, str(key)):
+            cluster = names.cluster_of_execution_space(work.metadata.namespace)
             try:
-                rows += _rows(work)
+                rows += _rows(work, cluster) if cluster in assigned else []
             except (DecodeError, QuantityError) as error:
-                cluster = names.cluster_of_execution_space(work.metadata.namespace)
                 unreadable.append(f"the ResourceQuota status of cluster {cluster} cannot be read: {error}")
         rows.sort(key=lambda row: row.cluster_name)
         outcome = await self._commit.commit(quota, lambda current: self._aggregated(current, rows))
@@ -82,7 +84,7 @@ class _Report(msgspec.Struct, frozen=True):
     used: ResourceList = {}
 
 
-def _rows(work: Work) -> list[ClusterQuotaStatus]:
+def _rows(work: Work, cluster: str) -> list[ClusterQuotaStatus]:
     """What a Work says about its cluster, if it does."""
     if work.metadata.deletion_timestamp is not None or not is_applied(work) or not work.status.manifest_statuses:
         return []
@@ -92,7 +94,6 @@ def _rows(work: Work) -> list[ClusterQuotaStatus]:
     report = decode(status, _Report)
     for amount in (*report.hard.values(), *report.used.values()):
         Quantity.parse(amount)
-    cluster = names.cluster_of_execution_space(work.metadata.namespace)
     return [ClusterQuotaStatus(cluster_name=cluster, hard=report.hard, used=report.used)]
 
 
