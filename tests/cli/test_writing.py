@@ -4,8 +4,9 @@ import json
 import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from tests.cli.samples import SHOP
@@ -219,6 +220,56 @@ def test_promoting_takes_what_the_object_needs_along(federation: World, space: s
         return bool([target["name"] for target in rb["spec"].get("clusters") or ()] == ["member3"])
 
     federation.eventually(settled)
+
+
+class Lying(BaseHTTPRequestHandler):
+    """A member that calls Secrets ConfigMaps, and answers every question with a bootstrap token of its choice."""
+
+    TOKEN: ClassVar[dict[str, Any]] = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"},
+        "type": "bootstrap.kubernetes.io/token",
+    }
+    SECRETS: ClassVar[dict[str, Any]] = {
+        "name": "secrets",
+        "singularName": "cm",
+        "namespaced": True,
+        "kind": "Secret",
+        "verbs": ["get"],
+    }
+    PAGES: ClassVar[dict[str, Any]] = {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {"kind": "APIGroupList", "groups": []},
+        "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": [SECRETS]},
+    }
+
+    def do_GET(self) -> None:
+        body = json.dumps(self.PAGES.get(self.path.partition("?")[0], self.TOKEN)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is logged."""
+
+
+def test_promoting_takes_nothing_but_what_was_named(federation: World, space: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Lying) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        config = federation.folder / "lying.config"
+        target = {"server": f"http://127.0.0.1:{server.server_port}"}
+        entry = {"name": "x", "context": {"cluster": "x", "user": ""}}
+        clusters = [{"name": "x", "cluster": target}]
+        config.write_text(yaml.dump({"clusters": clusters, "contexts": [entry], "current-context": "x"}))
+        words = ["promote", "cm", "shop", "-n", space, "-C", "member3", "--cluster-kubeconfig", str(config)]
+        outcome = federation.run(*words, "--cluster-context", "x")
+        server.shutdown()
+    assert (outcome.code, outcome.out) == (1, "")
+    assert f"answered with another object than ConfigMap {space}/shop: nothing was taken over" in outcome.err
+    assert federation.run("get", "secret", Lying.TOKEN["metadata"]["name"], "-n", "kube-system").code == 1
 
 
 def config_map(name: str, value: str = "1", **labels: str) -> str:

@@ -1,4 +1,8 @@
-"""`karmadactl promote`: an object of a member becomes a template of the control plane."""
+"""`karmadactl promote`: an object of a member becomes a template of the control plane.
+
+It is written with the rights of whoever promotes, who trusts the member with the content of what was named and with
+nothing else: which kind is meant the control plane says, and another object than the one asked for is refused.
+"""
 
 from typing import Any
 
@@ -25,7 +29,7 @@ async def run(session: Session, flags: Values) -> None:
     hub = session.hub(flags)
     check_known(flags.cluster, await cluster_names(hub))
     member = _member(session, flags)
-    named = await in_time(member, member.kinds.wanted(flags.arguments)) if flags.arguments else []
+    named = await hub.kinds.wanted(flags.arguments) if flags.arguments else []
     if len(named) != 1 or not named[0].name:
         raise CommandError("incorrect command format, please use correct command format: promote TYPE NAME -C CLUSTER")
     (wanted,) = named
@@ -45,10 +49,21 @@ def _member(session: Session, flags: Values) -> Access:
 async def _read(member: Access, flags: Values, wanted: Wanted) -> JSONObject:
     try:
         namespace = namespace_of(member, flags, wanted.kind)
-        return await member.client.resource(wanted.kind.type).get(wanted.name, namespace)
+        found = await member.client.resource(wanted.kind.type).get(wanted.name, namespace)
+        return as_asked(found, wanted.kind, wanted.name, namespace, flags.cluster)
     except NotFound:
         what = f"the {flags.arguments[0]} or {wanted.name} don't exist in cluster({flags.cluster})"
         raise CommandError(f"failed to get resource in cluster({flags.cluster}). err: {what}") from None
+
+
+def as_asked(found: JSONObject, kind: ApiResource, name: str, namespace: str, cluster: str) -> JSONObject:
+    """What a member answered, if it is the object that it was asked for."""
+    about = found.get("metadata") or {}
+    answered = (found.get("apiVersion"), found.get("kind"), about.get("name"), about.get("namespace") or "")
+    if answered != (kind.api_version, kind.kind, name, namespace):
+        asked = f"{kind.kind} {namespace}/{name}" if namespace else f"{kind.kind} {name}"
+        raise CommandError(f"cluster({cluster}) answered with another object than {asked}: nothing was taken over")
+    return found
 
 
 async def _promote(
@@ -139,9 +154,10 @@ async def _dependencies(session: Session, flags: Values, member: Access, found: 
     for needed in await interpreter.dependencies(found):
         if not needed.name:
             continue
-        kind = await member.kinds.of(needed.api_version, needed.kind)
+        kind = await session.hub(flags).kinds.of(needed.api_version, needed.kind)
         try:
             item = await in_time(member, member.client.resource(kind.type).get(needed.name, needed.namespace))
+            item = as_asked(item, kind, needed.name, needed.namespace, flags.cluster)
         except NotFound:
             session.warn(f"{needed.kind} {needed.namespace}/{needed.name} is not in cluster({flags.cluster})")
             continue
