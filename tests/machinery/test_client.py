@@ -8,7 +8,7 @@ from karmada.api.work.v1alpha1 import Work, WorkSpec
 from karmada.machinery.client import Client, type_of
 from karmada.machinery.codec import Identity, structs
 from karmada.machinery.discovery import UnknownKind
-from karmada.machinery.errors import Conflict, Gone, NotFound, Unavailable
+from karmada.machinery.errors import BadRequest, Conflict, Gone, NotFound, Unavailable
 from karmada.machinery.resource import Scope, split_list
 from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.transport import EventType, GroupVersionResource
@@ -63,6 +63,16 @@ async def test_list_starts_over_in_one_piece_when_the_revision_is_forgotten_betw
 
     listing = await Client(Forgetful()).encoded(CONFIG_MAPS).list(page_size=3)
     assert listing.items == (await maps.list()).items
+
+
+async def test_one_object_without_a_name_is_never_taken_for_the_whole_collection(server):
+    maps = Client(server).resource(CONFIG_MAPS)
+    await maps.create(config_map("a"))
+    before = len(server.requests)
+    for question in (maps.get("", "default"), maps.patch("", {}, "default"), maps.delete("", "default")):
+        with pytest.raises(BadRequest, match="resource name may not be empty"):
+            await question
+    assert len(server.requests) == before
 
 
 async def test_delete_names_the_incarnation_it_means(server):

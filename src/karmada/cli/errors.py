@@ -57,7 +57,7 @@ _REFUSALS = frozenset({"Refused", "Unfinished", "DecodeError", "YAMLError", "JSO
 
 def api_error(error: Exception, doing: str = "") -> str:
     """A server's refusal, or its absence, as kubectl says it; `doing` is what was refused."""
-    from karmada.machinery.errors import ApiError, Invalid, Timeout, Unauthorized, Unavailable
+    from karmada.machinery.errors import ApiError, BadRequest, Invalid, Timeout, Unauthorized, Unavailable
 
     assert isinstance(error, ApiError)
     if isinstance(error, Invalid):
@@ -65,7 +65,7 @@ def api_error(error: Exception, doing: str = "") -> str:
         kind, name = details.get("kind", ""), details.get("name", "")
         subject = f'The {kind} "{name}"' if kind or name else "The request"
         return f"{subject} is invalid: {_causes(error)}"
-    if isinstance(error, Unauthorized) or (isinstance(error, Unavailable | Timeout) and not error.status):
+    if isinstance(error, Unauthorized) or (isinstance(error, BadRequest | Unavailable | Timeout) and not error.status):
         return f"error: {plain(error)}"
     reason = error.status.get("reason") or error.reason
     return f"Error from server ({reason}): {doing}{error.message}"

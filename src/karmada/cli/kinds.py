@@ -105,6 +105,8 @@ class Kinds:
             return [await self._slashed(word) for word in arguments]
         kinds = await self.several(arguments[0])
         names = arguments[1:]
+        if not all(names):
+            raise CommandError("resource name may not be empty")
         if any("/" in name for name in names):
             raise CommandError(
                 "there is no need to specify a resource type as a separate argument when passing "

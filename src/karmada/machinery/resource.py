@@ -15,7 +15,7 @@ import msgspec
 
 from karmada.machinery import limits
 from karmada.machinery.codec import TREE, Codec, Identity, reading
-from karmada.machinery.errors import AnswerTooLarge, BadAnswer, Gone, NotFound
+from karmada.machinery.errors import AnswerTooLarge, BadAnswer, BadRequest, Gone, NotFound
 from karmada.machinery.transport import (
     EventType,
     GroupVersionResource,
@@ -312,6 +312,8 @@ class Resource(Generic[T]):
         params: dict[str, str] | None = None,
         patch_type: PatchType | None = None,
     ) -> bytes:
+        if not name and verb in _OF_ONE:
+            raise BadRequest("resource name may not be empty")
         query = dict(params or {})
         if self.field_manager and verb in _WRITES:
             query.setdefault("fieldManager", self.field_manager)
@@ -332,6 +334,8 @@ class Resource(Generic[T]):
 
 
 _WRITES = frozenset({Verb.CREATE, Verb.UPDATE, Verb.PATCH})
+_OF_ONE = frozenset({Verb.GET, Verb.UPDATE, Verb.PATCH, Verb.DELETE})
+"""Without a name their path is the collection's: a deletion would be one of everything."""
 
 
 def _dry(dry_run: bool) -> dict[str, str]:

@@ -72,6 +72,8 @@ async def clusters(session: Session, flags: Values) -> None:
 
 
 async def _collect(session: Session, flags: Values, look: Any) -> tuple[list[Row], list[str]]:
+    if not all(flags.arguments):
+        raise CommandError("resource name may not be empty")
     names = await chosen_clusters(session.hub(flags), flags.clusters)
     members = [session.member(flags, name) for name in names]
     results = await asyncio.gather(
