@@ -130,6 +130,15 @@ async def test_the_wrong_authority_renews_nothing(site: Site, tmp_path: Path) ->
     assert "name its folder with --karmada-pki" in err
 
 
+async def test_a_secret_that_is_not_there_is_named_before_anything_is_renewed(site: Site) -> None:
+    before = await site.secrets()
+    for words in (["check"], ["renew", "--karmada-pki", str(site.folder)]):
+        code, out, err = await site.run(*words, "karmada-webhook-cert", "karmada-webhok-cert")
+        assert (code, out) == (1, "")
+        assert "there is no Secret karmada-webhok-cert in namespace karmada-system" in err
+    assert await site.secrets() == before
+
+
 def test_secrets_of_the_chart_are_renewed_by_the_authority_that_issued_each() -> None:
     secrets, _ = certificates(SPACE, "cluster.local", ["etcd-0"])
     named = {secret["metadata"]["name"]: secret for secret in secrets}

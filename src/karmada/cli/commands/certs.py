@@ -76,6 +76,10 @@ async def renew(session: Session, flags: Values) -> int:
 
 async def _secrets(host: Access, flags: Values) -> list[JSONObject]:
     found = (await host.resource("", "v1", "secrets").list(Scope(flags.namespace))).items
+    there = {one["metadata"]["name"] for one in found}
+    for name in flags.arguments:
+        if name not in there:
+            raise CommandError(f"there is no Secret {name} in namespace {flags.namespace}")
     return [one for one in found if not flags.arguments or one["metadata"]["name"] in flags.arguments]
 
 
