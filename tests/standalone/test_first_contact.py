@@ -267,6 +267,29 @@ def until_ctrl_c(arguments: Sequence[str], columns: int, seen: str, **environmen
     return text
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["logs", "--lines=-5"], "'-5' is no number of lines"),
+        (["monitoring", "m", "--scrape-interval=soon"], "'soon' is no interval of Prometheus: write one such as 15s"),
+        (["monitoring", "m", "--scrape-interval=1.5s"], "'1.5s' is no interval of Prometheus"),
+        (["monitoring", "m", "--scrape-interval=0s"], "'0s' is no interval of Prometheus"),
+        (["monitoring", ""], "the name of the directory is empty"),
+        (["up", "--data="], "argument --data: the name of the directory is empty: write one, or leave the flag out"),
+        (["up", "--backup-every=1h", "--backup-to="], "argument --backup-to: the name of the directory is empty"),
+        (["service", "install", "--data="], "argument --data: the name of the directory is empty"),
+        (["sim", "--data=", "list"], "argument --data: the name of the directory is empty"),
+    ],
+)
+def test_a_flag_that_means_nothing_is_refused_before_anything_is_written(
+    tmp_path: Path, words: list[str], complaint: str
+) -> None:
+    outcome = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert outcome.returncode == 2
+    assert complaint in outcome.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("count", ["0", "-1", "several"])
 def test_a_number_of_members_that_is_none_is_refused_before_anything_runs(tmp_path: Path, count: str) -> None:
     outcome = karmada("up", f"--members={count}", "--data", str(tmp_path / "federation"))

@@ -21,6 +21,11 @@ def test_the_end_is_found_across_the_seam(tmp_path: Path) -> None:
     assert tail_and_size(log.path, 4)[0].splitlines() == ["line 001", "line 002", "line 003", "line 004"]
 
 
+def test_no_lines_are_none(tmp_path: Path) -> None:
+    (tmp_path / "part.log").write_bytes(b"one\ntwo\n")
+    assert tail_and_size(tmp_path / "part.log", 0) == ("", 8)
+
+
 def test_the_size_read_is_where_a_follower_goes_on(tmp_path: Path) -> None:
     log = LogFile(tmp_path / "part.log", limit=30)
     for number in range(5):

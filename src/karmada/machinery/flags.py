@@ -10,6 +10,7 @@ import re
 import sys
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from karmada.api import duration, feature_gates
@@ -151,6 +152,13 @@ def seconds(text: str) -> float:
         return duration.seconds(text)
     except ValueError as error:
         raise ArgumentTypeError(f"{error}; write a number with a unit, such as 10s or 1m30s") from error
+
+
+def directory(text: str) -> Path:
+    """A directory; an empty word, of a variable that is not set, would be the present one."""
+    if not text:
+        raise ArgumentTypeError("the name of the directory is empty: write one, or leave the flag out")
+    return Path(text)
 
 
 def port(text: str) -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from karmada.machinery.flags import directory
 from karmada.machinery.os_errors import spelled
 
 Patch = dict[str, Any]
@@ -65,7 +66,11 @@ def parser() -> argparse.ArgumentParser:
     flags = argparse.ArgumentParser(prog="karmada sim", description="Break and mend simulated members.")
     home = Path(os.environ.get("KARMADA_HOME") or Path.home() / ".karmada")
     flags.add_argument(
-        "--data", type=Path, default=home, metavar="DIR", help="where the federation is kept (default: %(default)s)"
+        "--data",
+        type=directory,
+        default=home,
+        metavar="DIR",
+        help="where the federation is kept (default: %(default)s)",
     )
     commands = flags.add_subparsers(dest="command", required=True)
     _command(commands, "list", "show members and what is wrong with them", "list")

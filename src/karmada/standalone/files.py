@@ -67,7 +67,8 @@ def logs(flags: argparse.Namespace) -> int:
         if len(chosen) > 1:
             print(f"==> {log.stem} <==")
         tail, read[log] = tail_and_size(log, flags.lines)
-        print(tail)
+        if tail:
+            print(tail)
     if flags.follow:
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):

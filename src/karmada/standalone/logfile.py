@@ -48,5 +48,5 @@ def tail_and_size(path: Path, lines: int) -> tuple[str, int]:
         with contextlib.suppress(OSError):
             content = part.read_bytes()
             size = len(content)
-            found += content.splitlines()[-lines:]
-    return b"\n".join(found[-lines:]).decode(errors="replace"), size
+            found += content.splitlines()
+    return b"\n".join(found[max(0, len(found) - lines) :]).decode(errors="replace"), size

@@ -1,13 +1,14 @@
 """The `karmada` command: a whole federation on one machine."""
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 from karmada import __version__
-from karmada.machinery.flags import port, seconds
+from karmada.machinery.flags import directory, port, seconds
 from karmada.standalone.layout import default_directory
 
 EXAMPLES = """
@@ -62,10 +63,12 @@ def parser() -> argparse.ArgumentParser:
     _federation(up)
     up.add_argument("--backup-every", type=_interval, metavar="DURATION", help="make a verified backup that often")
     up.add_argument("--backup-keep", type=_count, default=24, metavar="N", help="the newest (default: %(default)s)")
-    up.add_argument("--backup-to", type=Path, metavar="DIR", help="where, best on another disk (default: DATA/backups)")
+    up.add_argument(
+        "--backup-to", type=directory, metavar="DIR", help="where, best on another disk (default: DATA/backups)"
+    )
     up.add_argument("--detach", action="store_true", help="return when everything is ready, leave it running")
     demo = _command(commands, "demo", "start a federation, run nginx in it, look around")
-    demo.add_argument("--data", type=Path, metavar="DIR", help="keep everything there (default: nothing is kept)")
+    demo.add_argument("--data", type=directory, metavar="DIR", help="keep everything there (default: nothing is kept)")
     _federation(demo)
     for name, text in (
         ("down", "stop the running federation"),
@@ -91,7 +94,9 @@ def parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     logs = _command(commands, "logs", "print what the processes say")
     logs.add_argument("part", nargs="?", default="", help="control-plane, members, supervisor; all when absent")
-    logs.add_argument("--lines", type=int, default=50, metavar="N", help="from the end of each (default: %(default)s)")
+    logs.add_argument(
+        "--lines", type=_lines, default=50, metavar="N", help="from the end of each (default: %(default)s)"
+    )
     logs.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until Ctrl-C")
     _data(logs)
     backup = _command(commands, "backup", "save a federation, running or not, to one file")
@@ -107,8 +112,10 @@ def parser() -> argparse.ArgumentParser:
     restore.add_argument("--new-ports", action="store_true", help="serve elsewhere: the original may go on running")
     _data(restore)
     monitoring = _command(commands, "monitoring", "write alert rules, Grafana boards and a Prometheus configuration")
-    monitoring.add_argument("folder", type=Path, metavar="DIR", help="where the files go; it will hold a key")
-    monitoring.add_argument("--scrape-interval", default="15s", metavar="DURATION", help="(default: %(default)s)")
+    monitoring.add_argument("folder", type=directory, metavar="DIR", help="where the files go; it will hold a key")
+    monitoring.add_argument(
+        "--scrape-interval", type=_scrape_interval, default="15s", metavar="DURATION", help="(default: %(default)s)"
+    )
     _data(monitoring)
     for name, text in DELEGATED.items():
         commands.add_parser(name, help=text, add_help=False)
@@ -192,7 +199,7 @@ def _command(
 def _data(flags: argparse.ArgumentParser) -> None:
     flags.add_argument(
         "--data",
-        type=Path,
+        type=directory,
         default=default_directory(),
         metavar="DIR",
         help="where state, keys and logs are kept (default: %(default)s)",
@@ -204,6 +211,19 @@ def _interval(text: str) -> float:
     if wish < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is too short: write 1s or more, such as 1h")
     return wish
+
+
+def _scrape_interval(text: str) -> str:
+    """A duration as Prometheus reads it: units from the largest to the smallest, without fractions."""
+    if not re.fullmatch(r"(\d+h)?(\d+m)?(\d+s)?(\d+ms)?", text, re.ASCII) or not seconds(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no interval of Prometheus: write one such as 15s or 1m30s")
+    return text
+
+
+def _lines(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines: write 0 or more")
+    return int(text)
 
 
 def _count(text: str) -> int:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from karmada.apiserver.auth.pki import write_file
+from karmada.machinery.flags import directory
 from karmada.machinery.os_errors import spelled
 from karmada.standalone.layout import default_directory
 
@@ -52,7 +53,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("action", choices=("install", "uninstall", "status"))
     made.add_argument("--name", default="karmada", help="of the unit (default: %(default)s)")
-    made.add_argument("--data", type=Path, default=default_directory(), metavar="DIR", help="(default: %(default)s)")
+    made.add_argument(
+        "--data", type=directory, default=default_directory(), metavar="DIR", help="(default: %(default)s)"
+    )
     made.add_argument("--system", action="store_true", help="a unit of the machine, not of this user")
     made.add_argument("--run-as", default="", metavar="USER", help="of a system unit: who runs it")
     made.add_argument("--print", action="store_true", help="show the unit and change nothing")
