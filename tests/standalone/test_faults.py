@@ -137,6 +137,16 @@ def test_stopped_while_it_starts_it_leaves_nothing_behind(tmp_path: Path) -> Non
     wait_until(lambda: processes_of(tmp_path) == [])
 
 
+def test_ctrl_c_of_a_start_in_the_background_stops_what_it_began(tmp_path: Path) -> None:
+    starting = subprocess.Popen(
+        [*PROGRAM, "up", "--detach", "--data", str(tmp_path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    wait_until((tmp_path / "logs" / "members.log").exists)
+    starting.send_signal(signal.SIGINT)
+    assert starting.wait(60) != 0
+    assert processes_of(tmp_path) == []
+
+
 def test_what_a_dead_supervisor_left_behind_names_nobody(tmp_path: Path) -> None:
     """Its process id may be somebody else's by now: they are not stopped."""
     with subprocess.Popen(["sleep", "60"]) as stranger:

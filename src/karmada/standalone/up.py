@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import dropwhile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karmada.api.counting import counted
@@ -183,21 +184,18 @@ def _detached(flags: argparse.Namespace) -> int:
             start_new_session=True,
         )
     with Reporter(sys.stderr) as reporter:
-        printed = 0
-        while True:
-            ended, lines = child.poll() is not None, log.read_text().splitlines()
-            if any("The federation is ready" in line for line in lines):
-                break
-            for line in lines[printed:]:
-                if line.startswith("  "):
-                    reporter.step(line.strip())
-            printed = len(lines)
-            if ended:
-                reporter.close()
-                # The steps were shown as they came.
-                said = "\n".join(dropwhile(lambda line: line.startswith("  "), lines))
-                return _fail(said.removeprefix("error: ") or f"the federation did not start: see {log}")
-            time.sleep(0.05)
+        try:
+            lines, ready = _until_ready(child, log, reporter)
+        except KeyboardInterrupt:
+            reporter.step("stopping")
+            child.terminate()
+            child.wait()
+            raise
+        if not ready:
+            reporter.close()
+            # The steps were shown as they came.
+            said = "\n".join(dropwhile(lambda line: line.startswith("  "), lines))
+            return _fail(said.removeprefix("error: ") or f"the federation did not start: see {log}")
     for line in lines:
         if line.startswith(READ_ONLY):
             print(line)
@@ -205,6 +203,22 @@ def _detached(flags: argparse.Namespace) -> int:
             print(line, file=sys.stderr)
     print(f"ready: export KUBECONFIG={layout.kubeconfig}")
     return 0
+
+
+def _until_ready(child: "subprocess.Popen[bytes]", log: Path, reporter: Reporter) -> tuple[list[str], bool]:
+    """What a start in the background said until it was ready, or ended before."""
+    printed = 0
+    while True:
+        ended, lines = child.poll() is not None, log.read_text().splitlines()
+        if any("The federation is ready" in line for line in lines):
+            return lines, True
+        for line in lines[printed:]:
+            if line.startswith("  "):
+                reporter.step(line.strip())
+        printed = len(lines)
+        if ended:
+            return lines, False
+        time.sleep(0.05)
 
 
 def down(flags: argparse.Namespace) -> int:
