@@ -1,5 +1,8 @@
 """The federation as a unit of systemd, and the versions of components that may work together."""
 
+import contextlib
+import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -10,7 +13,7 @@ import pytest
 
 from karmada.api import version_skew
 from karmada.api.version import VERSION
-from karmada.standalone.service import HEADER, notify_systemd, quoted, service, unit_file
+from karmada.standalone.service import HEADER, ServiceError, give, notify_systemd, quoted, service, unit_file
 from karmada.standalone.version_check import components
 
 
@@ -80,6 +83,39 @@ def test_installing_and_uninstalling_a_user_unit(tmp_path: Path) -> None:
     assert run.commands[-1] == "--user --no-pager status karmada.service"
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--membres", "5"], "unknown flag: --membres"),
+        (["--members", "0"], "argument --members: '0' is no number above 0"),
+        (["--feature-gates=Failovr=true"], "Failovr"),
+        (["--detach"], "--detach: systemd runs the federation in the background already"),
+        (["--data", "/elsewhere"], "write it before --"),
+        (["--fleet", "fleet.yaml"], "--fleet fleet.yaml: a service starts in another directory: write /"),
+        (["--backup-every=1h", "--backup-to=backups"], "--backup-to backups: a service starts in another directory"),
+    ],
+)
+def test_flags_with_which_it_would_never_start_are_refused_before_a_unit_is_written(
+    tmp_path: Path, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Systemctl()
+    with contextlib.suppress(SystemExit):
+        assert service(["install", "--", *words], run, {"XDG_CONFIG_HOME": str(tmp_path)}) == 1
+    assert complaint in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert run.commands == []
+
+
+def test_directories_of_a_system_unit_are_there_and_its_users(tmp_path: Path) -> None:
+    me = pwd.getpwuid(os.getuid()).pw_name
+    give(tmp_path / "lib" / "data", me)
+    assert (tmp_path / "lib" / "data").stat().st_mode & 0o777 == 0o700
+    give(tmp_path / "lib" / "data", me)
+    other = next(account.pw_name for account in pwd.getpwall() if account.pw_uid != os.getuid())
+    with pytest.raises(ServiceError, match=f"chown -R {other}: {tmp_path}"):
+        give(tmp_path, other)
+
+
 @pytest.mark.parametrize("action", ["install", "uninstall"])
 def test_a_unit_of_somebody_else_is_left_alone(tmp_path: Path, action: str, capsys: pytest.CaptureFixture[str]) -> None:
     run, unit = Systemctl(), tmp_path / "systemd" / "user" / "karmada.service"
@@ -98,6 +134,9 @@ def test_a_system_unit_runs_as_an_ordinary_user(tmp_path: Path, capsys: pytest.C
     text = capsys.readouterr().out
     assert "User=nobody\n" in text
     assert f"ReadWritePaths={tmp_path}\n" in text
+    wish = ["--system", "--run-as", "nobody", "--print", "--data", str(tmp_path), "--"]
+    assert service(["install", *wish, "--backup-every=1h", "--backup-to=/mnt/other disk"]) == 0
+    assert f'ReadWritePaths={tmp_path} "/mnt/other disk"\n' in capsys.readouterr().out
     assert service(["install", "--system", "--run-as", "nosuchuser", "--data", str(tmp_path)], Systemctl()) == 1
     assert "useradd --system" in capsys.readouterr().err
 

@@ -132,9 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if given and given[0] in DELEGATED:
         return _delegate(given[0], given[1:])
-    flags, rest = parser().parse_known_args(given)
-    if getattr(flags, "data", None) is not None:
-        flags.data = flags.data.absolute()
+    flags, rest = parsed(given)
     if flags.command in ("up", "demo"):
         return _start(flags, rest, given)
     if rest:
@@ -148,14 +146,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(getattr(module, flags.command.replace("-", "_"))(flags))
 
 
-def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:
-    """`up` and `demo`: what this command does not know is the control plane's, which is asked before anything runs."""
-    if rest:
+def parsed(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """A command, and what it does not know: of `up` and `demo` that is the control plane's, which is asked."""
+    flags, rest = parser().parse_known_args(given)
+    if getattr(flags, "data", None) is not None:
+        flags.data = flags.data.absolute()
+    if rest and flags.command in ("up", "demo"):
         from karmada.standalone.control_plane_main import parser as control_flags
 
         known = control_flags()
         known.prog, known.usage = f"karmada {flags.command}", f"karmada {flags.command} [flags]"
         known.parse(["--data", str(flags.data), *rest])
+    return flags, rest
+
+
+def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:
+    """`up` and `demo`."""
     flags.rest, flags.given = rest, given
     if flags.command == "demo":
         from karmada.standalone.demo import demo

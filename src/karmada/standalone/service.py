@@ -5,7 +5,8 @@
     karmada service install --print                 only show the unit
     karmada service status | uninstall
 
-What follows `--` are flags of `karmada up`. A system unit runs as an ordinary user and can write nothing but its data.
+What follows `--` are flags of `karmada up`, which are checked. A system unit runs as an ordinary user and can write
+nothing but its data and its backups; it is given these directories where they are not there.
 Only units that this command wrote are replaced or removed. Uninstalling leaves the data.
 """
 
@@ -88,21 +89,56 @@ def _act(flags: argparse.Namespace, further: list[str], run: Run, environment: M
         run([*scope, "disable", "--now", unit])
         path.unlink()
         return run([*scope, "daemon-reload"])
-    text = unit_file(flags.data.absolute(), further, flags.run_as if flags.system else "")
-    if flags.system and not flags.run_as:
+    user, data = flags.run_as if flags.system else "", flags.data.absolute()
+    backups = _checked(further)
+    text = unit_file(data, further, user, backups)
+    if flags.system and not user:
         raise ServiceError("--system needs --run-as USER: the control plane needs no root")
     if flags.print:
         print(text, end="")
         return 0
-    _check_user(flags.run_as if flags.system else "")
     _refuse_stranger(path)
+    if user:
+        for folder in (data, *backups):
+            give(folder, user)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, text.encode())
     print(path)
     return run([*scope, "daemon-reload"]) or run([*scope, "enable", "--now", unit])
 
 
-def unit_file(data: Path, further: Sequence[str], user: str) -> str:
+def _checked(further: Sequence[str]) -> list[Path]:
+    """Refuse flags with which `karmada up` would not start as a service; the folder of its backups, if it has one."""
+    from karmada.standalone.main import parsed
+
+    if any(word == "--data" or word.startswith("--data=") for word in further):
+        raise ServiceError("--data is a flag of `karmada service`: write it before --")
+    wish, _ = parsed(["up", *further])
+    if wish.detach:
+        raise ServiceError("--detach: systemd runs the federation in the background already: leave it out")
+    for flag, path in (("--fleet", wish.fleet), ("--backup-to", wish.backup_to)):
+        if path and not path.is_absolute():
+            raise ServiceError(f"{flag} {path}: a service starts in another directory: write {path.absolute()}")
+    return [wish.backup_to] if wish.backup_to else []
+
+
+def give(folder: Path, user: str) -> None:
+    """Make a directory of a user; systemd starts no unit whose directories are not there."""
+    try:
+        account = pwd.getpwnam(user)
+    except KeyError:
+        hint = f"useradd --system --home-dir /var/lib/{user} {user}"
+        raise ServiceError(f"there is no user {user}: create it, for example with `{hint}`") from None
+    if not folder.exists():
+        folder.mkdir(mode=0o700, parents=True)
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    elif folder.stat().st_uid != account.pw_uid:
+        raise ServiceError(
+            f"{folder} is not {user}'s, who could not write it: `chown -R {user}: {folder}` gives it away"
+        )
+
+
+def unit_file(data: Path, further: Sequence[str], user: str, backups: Sequence[Path] = ()) -> str:
     """The unit that runs the federation of a directory, as a user if it is one of the machine."""
     command = [sys.executable, "-m", "karmada.standalone.main", "up", "--data", str(data), *further]
     sections = [
@@ -123,7 +159,8 @@ def unit_file(data: Path, further: Sequence[str], user: str) -> str:
         "UMask=0077",
     ]
     if user:
-        sections += [f"User={user}", f"ReadWritePaths={quoted(str(data))}", *_HARDENING.splitlines()]
+        writable = " ".join(quoted(str(path)) for path in (data, *backups))
+        sections += [f"User={user}", f"ReadWritePaths={writable}", *_HARDENING.splitlines()]
     sections += ["", "[Install]", f"WantedBy={'multi-user' if user else 'default'}.target", ""]
     return "\n".join(sections)
 
@@ -152,16 +189,6 @@ def notify_systemd(state: str, environment: Mapping[str, str] = os.environ) -> N
             notify.sendto(state.encode(), f"\0{address[1:]}" if address.startswith("@") else address)
         except OSError as error:
             print(f"systemd did not get {state}: {spelled(error)}", file=sys.stderr)
-
-
-def _check_user(user: str) -> None:
-    if not user:
-        return
-    try:
-        pwd.getpwnam(user)
-    except KeyError:
-        hint = f"useradd --system --home-dir /var/lib/{user} {user}"
-        raise ServiceError(f"there is no user {user}: create it, for example with `{hint}`") from None
 
 
 def _refuse_stranger(path: Path) -> None:
