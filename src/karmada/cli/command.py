@@ -28,6 +28,8 @@ class Command(NamedTuple):
     """Whether it waits for nothing, and so needs no event loop: importing one takes longer than all the rest."""
     quick: bool = False
     """Whether it is tried without an event loop first: it writes nothing, and prints when it has everything."""
+    files_only: bool = False
+    """Whether it is told by files alone what it is about."""
     takes_members: bool = False
     """Whether completion offers the names of clusters as arguments."""
 

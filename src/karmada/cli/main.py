@@ -110,6 +110,9 @@ async def execute(words: Sequence[str], session: Session) -> int:
         from karmada.cli.help import GLOBAL_FLAGS
 
         values = parse(rest, [*GLOBAL_FLAGS, *command.flags], command.name)
+        if values.arguments and (command.files_only or not command.usage):
+            remedy = ": write -f before each file" if command.files_only else ""
+            raise UsageError(f"unexpected arguments: [{' '.join(values.arguments)}]{remedy}", command.name)
         values.input, values.environment = session.stdin, session.environment
         return await command.run(session, values) or 0
     except (Exception, KeyboardInterrupt) as error:

@@ -1,5 +1,6 @@
 """Writes that several commands do: which objects, whether for real, and how it is printed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,9 +128,19 @@ async def from_arguments(access: Access, flags: Values, words: list[str]) -> lis
     return found
 
 
+def refuse_beside_files(words: Sequence[str]) -> None:
+    """Refuse arguments beside files, such as all but the first that a shell makes of `-f *.yaml`."""
+    if words:
+        raise CommandError(
+            "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well "
+            f"({', '.join(words)}): write -f before each file"
+        )
+
+
 async def chosen(access: Access, flags: Values, words: list[str]) -> list[Named]:
     """From files or from arguments."""
     if flags.filename or flags.kustomize:
+        refuse_beside_files(words)
         return await from_files(access, flags)
     return await from_arguments(access, flags, words)
 

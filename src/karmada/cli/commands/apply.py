@@ -92,4 +92,5 @@ karmadactl apply -f deployment.yaml
 karmadactl apply -f deployment.yaml --all-clusters
 karmadactl apply -f deployment.yaml -C member1,member2
 """,
+    files_only=True,
 )

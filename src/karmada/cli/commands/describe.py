@@ -46,8 +46,9 @@ async def _wanted(access: Access, flags: Values) -> list[tuple[Wanted, str]]:
     if not flags.filename and not flags.kustomize:
         named = await access.kinds.wanted(flags.arguments)
         return [(one, namespace_of(access, flags, one.kind)) for one in named]
-    from karmada.cli.writing import from_files
+    from karmada.cli.writing import from_files, refuse_beside_files
 
+    refuse_beside_files(flags.arguments)
     return [(Wanted(one.kind, one.name), one.namespace) for one in await from_files(access, flags)]
 
 

@@ -192,4 +192,5 @@ COMMAND = Command(
 karmadactl interpret -f customization.yaml --check
 karmadactl interpret -f customization.yaml --observed-file widget.yaml --operation=InterpretHealth
 """,
+    files_only=True,
 )

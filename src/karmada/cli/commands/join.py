@@ -1,6 +1,7 @@
 """`karmadactl join`."""
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from karmada.cli import common_flags as common
@@ -28,8 +29,7 @@ async def run(session: Session, flags: Values) -> None:
     """Make a cluster a member."""
     if not flags.arguments:
         raise CommandError("cluster name is required")
-    if len(flags.arguments) > 1:
-        raise CommandError(f"one cluster at a time: {flags.arguments[0]} or {flags.arguments[1]}?")
+    one_at_a_time(flags.arguments)
     from karmada.membership.join import describe, join, joined_line
     from karmada.membership.registration import check_name
 
@@ -48,6 +48,12 @@ async def run(session: Session, flags: Values) -> None:
     await join(member.client, session.hub(flags).client, about, dry_run=flags.dry_run)
     if not flags.dry_run:
         session.print(joined_line(name))
+
+
+def one_at_a_time(names: Sequence[str]) -> None:
+    """Refuse more than one cluster."""
+    if len(names) > 1:
+        raise CommandError(f"one cluster at a time: {names[0]} or {names[1]}?")
 
 
 async def _check_answers(member: "Access") -> None:

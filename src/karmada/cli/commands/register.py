@@ -12,8 +12,8 @@ from karmada.cli.session import Session
 async def run(session: Session, flags: Values) -> None:
     """Register the cluster of the kubeconfig."""
     target = session.target(flags.kubeconfig, flags.context)
-    if not flags.arguments:
-        raise CommandError("accepts 1 arg(s), received 0")
+    if len(flags.arguments) != 1:
+        raise CommandError(f"accepts 1 arg(s), received {len(flags.arguments)}")
     from karmada.cli.installing import warn_of_simulation
     from karmada.membership.register import Registration, check, preflight, register
 

@@ -4,7 +4,7 @@ import os
 
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
-from karmada.cli.commands.join import MEMBER_FLAGS, member_context
+from karmada.cli.commands.join import MEMBER_FLAGS, member_context, one_at_a_time
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.progress import Waiting
@@ -17,6 +17,7 @@ async def run(session: Session, flags: Values) -> None:
     """Take a cluster out."""
     if not flags.arguments:
         raise CommandError("cluster name is required")
+    one_at_a_time(flags.arguments)
     from karmada.membership.unjoin import unjoin
 
     (name,) = flags.arguments

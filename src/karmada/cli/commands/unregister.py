@@ -2,7 +2,7 @@
 
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
-from karmada.cli.commands.join import MEMBER_FLAGS, member_context
+from karmada.cli.commands.join import MEMBER_FLAGS, member_context, one_at_a_time
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values
 from karmada.cli.progress import Waiting
@@ -13,6 +13,7 @@ async def run(session: Session, flags: Values) -> None:
     """Take a Pull cluster out."""
     if not flags.arguments:
         raise CommandError("invalid cluster name(): must be not empty")
+    one_at_a_time(flags.arguments)
     if not flags.cluster_kubeconfig:
         raise CommandError(
             "--cluster-kubeconfig is required to specify KUBECONFIG file path to access unregistering member cluster"
