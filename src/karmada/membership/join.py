@@ -2,7 +2,7 @@
 
 In the member it leaves a namespace, two service accounts with tokens and a role; in the control plane two Secrets and
 the Cluster, which owns them. Refused before anything is written: a bad name, a name that is taken, a cluster that is a
-member already under whatever name. Who loses a race for either takes back what it made.
+member already under whatever name, the control plane itself. Who loses a race for either takes back what it made.
 """
 
 from karmada.machinery.client import Client
@@ -37,6 +37,11 @@ async def join(
     """Make a cluster a member and return its Cluster object (the one that would be written in a dry run)."""
     registration.check_name(about.name)
     identity = await cluster_id(member)
+    if identity == await cluster_id(hub):
+        raise Refused(
+            "the kubeconfig given leads to the control plane itself, which cannot be its own member: "
+            "check --cluster-kubeconfig and --cluster-context"
+        )
     owners = await registration.secret_owners(hub, about)
     await registration.check_new(hub, about.name, identity)
     await registration.check_unclaimed(hub, about.name)
