@@ -56,7 +56,7 @@ async def test_a_cluster_joins_once(world: Any, name: str) -> None:
 
 
 async def test_the_control_plane_is_not_its_own_member(world: Any) -> None:
-    with pytest.raises(Refused, match="leads to the control plane itself.*check --cluster-kubeconfig"):
+    with pytest.raises(Refused, match=r"leads to the control plane itself.*check --cluster-kubeconfig"):
         await join(world.hub, world.hub, Description("itself", "https://192.0.2.1"))
     assert not (await world.hub.resource(objects.CLUSTERS).list()).items
     assert not (await world.hub.resource(objects.SERVICE_ACCOUNTS).list(Scope("karmada-cluster"))).items

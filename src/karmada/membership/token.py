@@ -21,6 +21,7 @@ from karmada.machinery.transport import JSONObject
 from karmada.membership import objects
 from karmada.membership.agent_grant import NOTHING, Grant, noted
 from karmada.membership.refusal import Refused
+from karmada.membership.registration import check_name
 
 SPACE = "kube-system"
 TOKEN_TYPE = "bootstrap.kubernetes.io/token"
@@ -29,6 +30,8 @@ DAY = 24 * 3600.0
 _ALPHABET = string.ascii_lowercase + string.digits
 _ID = re.compile(r"\A([a-z0-9]{6})\Z")
 _TOKEN = re.compile(r"\A([a-z0-9]{6})\.([a-z0-9]{16})\Z")
+_GROUP_PATTERN = r"\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\Z"
+_GROUP = re.compile(_GROUP_PATTERN)
 _SHOWN_ID, _SHOWN_TOKEN = r"\\A([a-z0-9]{6})\\z", r"\\A([a-z0-9]{6})\\.([a-z0-9]{16})\\z"
 
 
@@ -80,6 +83,7 @@ async def create(
 ) -> None:
     """Keep a token; a `ttl` of zero means for ever. `grant` is what those may who register with it."""
     grant.check()
+    _check(ttl, usages, groups, grant)
     data = {"token-id": token.id, "token-secret": token.secret}
     if description:
         data["description"] = description
@@ -93,6 +97,20 @@ async def create(
     if allowed := noted(grant):
         made["metadata"]["annotations"] = allowed
     await hub.resource(objects.SECRETS).create(made | {"type": TOKEN_TYPE})
+
+
+def _check(ttl: float, usages: Sequence[str], groups: Sequence[str], grant: Grant) -> None:
+    """Refuse a token that would be of no use to anybody."""
+    if ttl < 0:
+        raise Refused("a token cannot have ended before it is made: --ttl takes a time to come, or 0 for ever")
+    for usage in usages or [""]:
+        if usage not in USAGES:
+            raise Refused(f'"{usage}" is no usage of a token: --usages takes {", ".join(USAGES)}')
+    for group in groups:
+        if not _GROUP.match(group):
+            raise Refused(f'"{group}" is no group of tokens: --groups takes names that match "{_GROUP_PATTERN}"')
+    for name in grant.clusters:
+        check_name(name)
 
 
 async def list_tokens(hub: Client) -> list[TokenInfo]:
