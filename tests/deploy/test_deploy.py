@@ -259,6 +259,62 @@ def test_a_wrong_value_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path:
     assert capsys.readouterr().err == "error: the chart has no value imageRegistri\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("antiAffinity: Required", "antiAffinity: 'Required' is none of preferred, required"),
+        ('networkPolicies: "false"', "networkPolicies: 'false' is no boolean"),
+        ("apiserver: {replicas: three}", "apiserver.replicas: 'three' is no integer"),
+        ("apiserver: {replicas: -1}", "apiserver.replicas: -1 is less than 0"),
+        ("disruptionBudget: true", "disruptionBudget: True is no integer"),
+        ("imageRegistry: registry.example.com", "imageRegistry: 'registry.example.com' does not match ^(.+/)?$"),
+        ("etcd: {members: []}", "etcd.members: there must be one at least"),
+        ("etcd: {members: [1]}", "etcd.members[0]: 1 is no string"),
+        ("[]", "the whole file: [] is no object"),
+    ],
+)
+@pytest.mark.parametrize("what", ["host", "certificates", "operator"])
+def test_values_that_helm_refuses_are_refused_without_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str, text: str, complaint: str
+) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    assert main([what, "--values", str(tmp_path / "mine.yaml")]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"error: {complaint}\n")
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(yaml.safe_load(text), schema)
+
+
+def test_null_takes_a_default_away_as_with_helm(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("components: {karmada-webhook: null}\nglobal: {}\n")
+    assert main(["host", "--values", str(tmp_path / "mine.yaml")]) == 0
+    names = {document["metadata"]["name"] for document in yaml.safe_load_all(capsys.readouterr().out)}
+    assert "karmada-scheduler" in names
+    assert "karmada-webhook" not in names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["control-plane"], "control-plane needs --ca"),
+        (["control-plane", "--ca="], "'' is no certificate in base64: it is in the Secret karmada-ca"),
+        (["control-plane", "--ca=-----BEGIN CERTIFICATE-----"], "is no certificate in base64"),
+        (["certificates", "--host=https://karmada.example.com:5443"], "write it without https:// and without a port"),
+        (["certificates", "--host="], "'' is no name or address"),
+        (["host", "--namespace=A b"], "'A b' is no namespace: a lowercase RFC 1123 label"),
+    ],
+)
+def test_flags_that_make_manifests_of_no_use_are_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert not out
+    assert complaint in err
+
+
 @variants
 def test_values_of_the_chart_fit_its_schema_and_misspelt_ones_do_not(variant: str) -> None:
     schema = json.loads((CHART / "values.schema.json").read_text())

@@ -8,6 +8,8 @@ clusters can register there by tokens.
 """
 
 import argparse
+import base64
+import ipaddress
 import json
 import sys
 from collections.abc import Sequence
@@ -15,8 +17,9 @@ from pathlib import Path
 
 import yaml
 
+from karmada.api.name_rules import dns_label, dns_subdomain
 from karmada.install.certificates import certificates
-from karmada.install.chart import NAMESPACE, ChartError, default_values, merge, render
+from karmada.install.chart import NAMESPACE, ChartError, check, default_values, merge, render
 from karmada.install.control_plane import control_plane
 from karmada.install.operator import operator
 from karmada.install.values_schema import values_schema
@@ -25,14 +28,19 @@ from karmada.machinery.os_errors import spelled
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print one set of manifests; the exit code."""
-    flags = _parser().parse_args(argv)
+    parser = _parser()
+    flags = parser.parse_args(argv)
+    if flags.what == "control-plane" and not flags.ca:
+        parser.error("control-plane needs --ca: without it the API server could call neither webhooks nor APIServices")
     if flags.what == "values-schema":
         print(json.dumps(values_schema(default_values()), indent=2))
         return 0
     values = default_values(*(["values-ha.yaml"] if flags.ha else []))
     try:
         for path in flags.values:
-            values = merge(values, yaml.safe_load(path.read_text()) or {})
+            over = yaml.safe_load(path.read_text())
+            check({} if over is None else over)
+            values = merge(values, over or {})
         if flags.what == "host":
             objects = render(values, flags.namespace)
         elif flags.what == "operator":
@@ -59,10 +67,43 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("what", choices=("host", "control-plane", "certificates", "operator", "values-schema"))
     parser.add_argument("--ha", action="store_true", help="three API servers and etcd members, two of everything else")
     parser.add_argument("--values", type=Path, action="append", default=[], help="file of values, as for the chart")
-    parser.add_argument("--namespace", default=NAMESPACE, help="namespace in the host cluster (default: %(default)s)")
-    parser.add_argument("--ca", default="", help="CA of the serving certificates, PEM in base64")
-    parser.add_argument("--host", action="append", default=[], help="further name or address of the API server")
+    parser.add_argument(
+        "--namespace", type=_namespace, default=NAMESPACE, help="namespace in the host cluster (default: %(default)s)"
+    )
+    parser.add_argument("--ca", type=_ca, help="CA of the serving certificates, PEM in base64")
+    parser.add_argument(
+        "--host", type=_host, action="append", default=[], help="further name or address of the API server"
+    )
     return parser
+
+
+def _namespace(text: str) -> str:
+    if problems := dns_label(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no namespace: {problems[0]}")
+    return text
+
+
+def _ca(text: str) -> str:
+    try:
+        if not base64.b64decode(text, validate=True):
+            raise ValueError
+    except ValueError:
+        remedy = "it is in the Secret karmada-ca, under tls.crt"
+        raise argparse.ArgumentTypeError(f"{text!r} is no certificate in base64: {remedy}") from None
+    return text
+
+
+def _host(text: str) -> str:
+    if ":" in text:
+        try:
+            return str(ipaddress.IPv6Address(text))
+        except ValueError:
+            pass
+    if dns_subdomain(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no name or address: write it without https:// and without a port"
+        )
+    return text
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from karmada.api.go_template import TemplateError, compile
+from karmada.install.values_schema import values_schema, violations
 
 CHART = files("karmada.install") / "chart"
 NAMESPACE = "karmada-system"
@@ -31,19 +32,27 @@ def default_values(*overlays: str) -> dict[str, Any]:
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with others laid over them, as Helm does: maps are merged, everything else is replaced."""
+    """Values with others laid over them, as Helm does: maps are merged, null removes, everything else is replaced."""
     made = dict(base)
     for key, value in over.items():
         mine = made.get(key)
-        made[key] = merge(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
+        if value is None:
+            made.pop(key, None)
+        else:
+            made[key] = merge(mine, value) if isinstance(mine, dict) and isinstance(value, dict) else value
     return made
+
+
+def check(values: Any) -> None:
+    """Refuse values that Helm would refuse: the chart has no such value, or it means nothing."""
+    found = next(violations(values, values_schema(default_values())), "")
+    if found:
+        raise ChartError(found)
 
 
 def render(values: Mapping[str, Any], namespace: str = NAMESPACE, release: str = "karmada") -> list[dict[str, Any]]:
     """The objects for the host cluster, in the order of the chart's files."""
-    unknown = sorted(_unknown(values, default_values()))
-    if unknown:
-        raise ChartError(f"the chart has no value {unknown[0]}")
+    check(values)
     data = {"Values": dict(values), "Release": {"Name": release, "Namespace": namespace}}
     objects: list[dict[str, Any]] = []
     for name in template_names():
@@ -59,17 +68,6 @@ def render(values: Mapping[str, Any], namespace: str = NAMESPACE, release: str =
 def template_names() -> Sequence[str]:
     """The names of the chart's templates."""
     return sorted(entry.name for entry in (CHART / "templates").iterdir() if entry.name.endswith(".yaml"))
-
-
-def _unknown(values: Mapping[str, Any], known: Mapping[str, Any], path: str = "") -> list[str]:
-    found = []
-    for key, value in values.items():
-        where = f"{path}.{key}" if path else key
-        if key not in known:
-            found.append(where)
-        elif isinstance(value, dict) and isinstance(known[key], dict) and known[key]:
-            found += _unknown(value, known[key], where)
-    return found
 
 
 def _quote(value: object) -> str:
