@@ -228,6 +228,16 @@ def test_the_dashboard_has_neither_rights_nor_a_credential() -> None:
     assert mounted == {"karmada-dashboard-config", "karmada-dashboard-cert"}
 
 
+def test_the_gateway_is_reached_by_http_and_by_https() -> None:
+    values = merge(default_values(), {"components": {"karmada-gateway": {"enabled": True}}})
+    mine = {one["kind"]: one for one in render(values) if one["metadata"]["name"] == "karmada-gateway"}
+    (container,) = mine["Deployment"]["spec"]["template"]["spec"]["containers"]
+    listens = {port for word in container["command"] for port in re.findall(r"^--https?-bind-address=:(\d+)$", word)}
+    reached = {port["port"]: port["targetPort"] for port in mine["Service"]["spec"]["ports"]}
+    assert reached == {443: 8443, 80: 8000}
+    assert set(map(str, reached.values())) == listens
+
+
 def test_the_image_has_every_program_under_its_own_name() -> None:
     text = (ROOT / "deploy" / "Dockerfile").read_text()
     listed = re.search(r"for program in(.*?);", text, re.DOTALL)
