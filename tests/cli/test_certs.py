@@ -125,6 +125,18 @@ async def test_the_wrong_authority_renews_nothing(site: Site, tmp_path: Path) ->
     assert code == 1
     assert "no certificate in namespace karmada-system was issued by" in err
     assert await site.secrets() == before
+    (tmp_path / "ca.crt").write_bytes(site.authority.certificate_pem)
+    code, _, err = await site.run("renew", "--karmada-pki", str(tmp_path))
+    assert code == 1
+    assert "cannot be used: the CA key is not the key of the CA certificate; name its folder with --karmada-pki" in err
+    assert await site.secrets() == before
+    leaf, key = site.authority.issue_client("somebody")
+    (tmp_path / "ca.crt").write_bytes(leaf)
+    (tmp_path / "ca.key").write_bytes(key)
+    code, _, err = await site.run("renew", "--karmada-pki", str(tmp_path))
+    assert code == 1
+    assert "the certificate is not one of an authority" in err
+    assert await site.secrets() == before
     code, _, err = await site.run("renew", "--karmada-pki", str(tmp_path / "nowhere"))
     assert code == 1
     assert "name its folder with --karmada-pki" in err

@@ -10,6 +10,7 @@ from tests.cli.world import World
 
 from karmada.api.version import IMAGE
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
+from karmada.apiserver.auth.pki import Authority
 from karmada.simulator.member import Member
 from karmada.simulator.spec import MemberSpec
 
@@ -128,6 +129,19 @@ def test_a_trial_removes_nothing(federation: World, slow: Path, tmp_path: Path) 
     assert "successfully" not in trial.out
     there = federation.run("get", "statefulsets", "-n", "karmada-system", "-o", "name", *host)
     assert there.out == "statefulset.apps/karmada-apiserver\n"
+
+
+def test_an_authority_whose_key_is_another_one_is_refused_before_anything_is_made(
+    federation: World, slow: Path, tmp_path: Path
+) -> None:
+    files = {"ca-cert-file": Authority.create("one").certificate_pem, "ca-key-file": Authority.create("two").key_pem}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    given = [word for name in files for word in (f"--{name}", str(tmp_path / name))]
+    outcome = federation.run("init", "--kubeconfig", str(slow), "--karmada-data", str(tmp_path / "data"), *given)
+    assert outcome.code == 1
+    assert "--ca-key-file cannot be used: the CA key is not the key of the CA certificate" in outcome.err
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize(

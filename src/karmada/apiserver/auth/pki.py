@@ -65,11 +65,16 @@ class Authority:
 
     @classmethod
     def load(cls, certificate: bytes, key: bytes) -> "Authority":
-        """From PEM."""
+        """From PEM; raises ValueError where what is issued with it would be believed by nobody."""
         loaded = serialization.load_pem_private_key(key, None)
         if not isinstance(loaded, (ec.EllipticCurvePrivateKey, rsa.RSAPrivateKey, ed25519.Ed25519PrivateKey)):
             raise ValueError(f"the CA key must be ECDSA, RSA or Ed25519, not {type(loaded).__name__}")
-        return cls(x509.load_pem_x509_certificates(certificate)[0], loaded)
+        found = x509.load_pem_x509_certificates(certificate)[0]
+        if found.public_key() != loaded.public_key():
+            raise ValueError("the CA key is not the key of the CA certificate")
+        if not _may_issue(found):
+            raise ValueError("the certificate is not one of an authority (CA:FALSE)")
+        return cls(found, loaded)
 
     @property
     def certificate_pem(self) -> bytes:
@@ -150,6 +155,13 @@ def server_names(hosts: Iterable[str]) -> list[x509.GeneralName]:
         except ValueError:
             names.append(x509.DNSName(host))
     return names
+
+
+def _may_issue(certificate: x509.Certificate) -> bool:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return True  # as old tools made them
 
 
 def private_pem(key: CertificateIssuerPrivateKeyTypes) -> bytes:

@@ -180,7 +180,10 @@ def _pki(flags: Values, address: str) -> Any:
     if bool(flags.ca_cert_file) != bool(flags.ca_key_file):
         raise CommandError("--ca-cert-file and --ca-key-file go together")
     if flags.ca_cert_file:
-        authority = Authority.load(Path(flags.ca_cert_file).read_bytes(), Path(flags.ca_key_file).read_bytes())
+        try:
+            authority = Authority.load(Path(flags.ca_cert_file).read_bytes(), Path(flags.ca_key_file).read_bytes())
+        except ValueError as error:
+            raise CommandError(f"--ca-cert-file and --ca-key-file cannot be used: {error}") from None
     else:
         authority = Authority.create("karmada")
     external = [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
