@@ -74,6 +74,27 @@ def test_what_is_well_is_not_refused(spec: dict[str, Any]) -> None:
             "10.0.0.0/99",
         ),
         (
+            components(karmadaAPIServer={"certSANs": ["karmada.example.com", "https://karmada.example.com"]}),
+            "spec.components.karmadaAPIServer.certSANs",
+            "'https://karmada.example.com' is no name or address",
+        ),
+        (
+            components(karmadaAggregatedAPIServer={"certSANs": ["kärmada"]}),
+            "spec.components.karmadaAggregatedAPIServer.certSANs",
+            "'kärmada' is no name or address",
+        ),
+        (
+            {"components": {"etcd": {"local": {"peerCertSANs": ["", "10.0.0.1", "fd00::1", "*.etcd.example.com"]}}}},
+            "spec.components.etcd.local.peerCertSANs",
+            "'' is no name or address",
+        ),
+        (
+            components(karmadaScheduler={"extraArgs": {"v": "2", "--logging-format": "json"}}),
+            "spec.components.karmadaScheduler.extraArgs",
+            "'--logging-format' is no name of a flag: write it without dashes",
+        ),
+        ({"privateRegistry": {"registry": ""}}, "spec.privateRegistry.registry", "write the name of a registry"),
+        (
             {"hostCluster": {"secretRef": {"name": "there", "namespace": "here"}}},
             "spec.hostCluster.secretRef",
             "run an operator there",

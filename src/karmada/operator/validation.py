@@ -5,6 +5,9 @@ import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
+from karmada.api.name_rules import dns_subdomain
 from karmada.api.operator.v1alpha1 import Karmada, KarmadaComponents
 from karmada.install.naming import Names
 from karmada.operator.settings import (
@@ -19,6 +22,7 @@ from karmada.operator.settings import (
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _TYPES = ("ClusterIP", "NodePort", "LoadBalancer")
+_FLAG = re.compile(r"[A-Za-z0-9][-_.A-Za-z0-9]*")
 LONGEST, LONGEST_STATEFUL = 63, 52
 """Characters of a Service's name, and of a StatefulSet's, whose pods carry its name and a hash in a label."""
 
@@ -27,8 +31,11 @@ def problems(karmada: Karmada) -> list[str]:
     """Everything that is wrong with a Karmada object."""
     components = karmada.spec.components
     found = [*_name(karmada), *_flavour(karmada), *_tarball(karmada), *_server(karmada)]
+    registry = karmada.spec.private_registry
+    if registry is not None and not registry.registry.strip("/"):
+        found.append("spec.privateRegistry.registry: write the name of a registry, or leave privateRegistry out")
     if components is not None:
-        found += _etcd(karmada, components)
+        found += [*_etcd(karmada, components), *_names_and_flags(components)]
     return found
 
 
@@ -109,6 +116,31 @@ def _etcd(karmada: Karmada, components: KarmadaComponents) -> Iterator[str]:
     local = etcd_of(karmada)
     if local is not None and local.replicas is not None and local.replicas < 1:
         yield f"{path}.local.replicas: at least 1"
+
+
+def _names_and_flags(components: KarmadaComponents) -> Iterator[str]:
+    """What certificates cannot be for, and flags that programs would not understand."""
+    parts = {one.encode_name: getattr(components, one.name) for one in structs.fields(components)}
+    for field, settings in (parts | {"etcd.local": components.etcd.local}).items():
+        for name, hosts in (
+            ("certSANs", getattr(settings, "cert_sans", ())),
+            ("serverCertSANs", getattr(settings, "server_cert_sans", ())),
+            ("peerCertSANs", getattr(settings, "peer_cert_sans", ())),
+        ):
+            for host in hosts:
+                if not _is_host(host):
+                    yield f"spec.components.{field}.{name}: {host!r} is no name or address: write it without port"
+        for flag in getattr(settings, "extra_args", {}):
+            if not _FLAG.fullmatch(flag):
+                yield f"spec.components.{field}.extraArgs: {flag!r} is no name of a flag: write it without dashes"
+
+
+def _is_host(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return not dns_subdomain(text.removeprefix("*."))
+    return True
 
 
 def _is_url(text: str) -> bool:
