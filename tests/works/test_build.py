@@ -243,6 +243,16 @@ def test_overrides_that_took_effect_are_recorded_and_named_for_events() -> None:
     assert not draft(spec_of()).applied
 
 
+@pytest.mark.parametrize(("said", "found"), [("overwrite", "overwrite"), ("nonsense", "abort")])
+def test_an_override_policy_may_resolve_the_conflicts_of_its_clusters_otherwise(said, found) -> None:
+    change = {"operator": "add", "value": {annotations.CONFLICT_RESOLUTION: said}}
+    spec = {"overrideRules": [{"overriders": {"annotationsOverrider": [change]}}]}
+    policy = msgspec.convert({"metadata": {"name": "p", "namespace": "shop"}, "spec": spec}, OverridePolicy)
+    work = built(spec_of(conflict_resolution="Abort"), template(), Overrides(policies=[policy]))
+    assert work.metadata.annotations[annotations.CONFLICT_RESOLUTION] == found
+    assert manifest_of(work)["metadata"]["annotations"][annotations.CONFLICT_RESOLUTION] == found
+
+
 REVISED = Overrides(
     [
         msgspec.json.decode(

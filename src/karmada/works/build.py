@@ -64,9 +64,9 @@ def is_workload(spec: ResourceBindingSpec) -> bool:
     return spec.replicas > 0 or spec.replica_requirements is not None or bool(spec.components)
 
 
-def conflict_resolution(template: Mapping[str, Any], spec: ResourceBindingSpec) -> str:
-    """The template's own word, else the binding's."""
-    own = ((template.get("metadata") or {}).get("annotations") or {}).get(annotations.CONFLICT_RESOLUTION)
+def conflict_resolution(copy: Mapping[str, Any], spec: ResourceBindingSpec) -> str:
+    """The word of a cluster's copy, be it the template's or that of an override policy, else the binding's."""
+    own = ((copy.get("metadata") or {}).get("annotations") or {}).get(annotations.CONFLICT_RESOLUTION)
     if own in (annotations.CONFLICT_OVERWRITE, annotations.CONFLICT_ABORT):
         return str(own)
     return annotations.CONFLICT_OVERWRITE if spec.conflict_resolution == "Overwrite" else annotations.CONFLICT_ABORT
@@ -100,7 +100,6 @@ class WorkBuilder:
         self._overrides = overrides
         self._gates = gates
         self._completions = job_completions(template, binding.spec, targets(binding.spec))
-        self._conflicts = conflict_resolution(template, binding.spec)
         self._identity = _identity(binding)
         self.name = work_name(binding.spec)
         """The name of the binding's Works; each lies in the namespace of its cluster."""
@@ -133,6 +132,7 @@ class WorkBuilder:
         copy = overridden.resource
         self._inject_state(copy, target)
         self._which.restore(copy)
+        conflicts = conflict_resolution(copy, self._spec)
         identity, noted = self._identity
         self._mark(copy, identity, noted)
         metadata = ObjectMeta(
@@ -141,7 +141,7 @@ class WorkBuilder:
             finalizers=(finalizers.WORK,),
             labels=dict(identity),
             annotations={
-                annotations.CONFLICT_RESOLUTION: self._conflicts,
+                annotations.CONFLICT_RESOLUTION: conflicts,
                 **self._trace(),
                 **noted,
                 **self._fenced(),
@@ -167,7 +167,7 @@ class WorkBuilder:
         generation = (copy.get("metadata") or {}).get("generation") or 0
         if generation > 0:
             noted = {**noted, annotations.TEMPLATE_GENERATION: str(generation)}
-        merge_annotations(copy, {**noted, annotations.CONFLICT_RESOLUTION: self._conflicts})
+        merge_annotations(copy, noted)
 
     def _fenced(self) -> dict[str, str]:
         failover = self._spec.failover
