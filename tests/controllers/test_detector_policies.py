@@ -271,6 +271,23 @@ def test_a_policy_of_the_namespace_takes_over_from_a_cluster_wide_one():
     on_a_plane(scenario)
 
 
+def test_nobody_takes_over_what_is_being_deleted():
+    async def scenario(plane):
+        gated(plane, PropagationPolicyPreemption=True)
+        await begin(plane, policy(priority=1))
+        templates = plane.client.resource(CONFIG_MAPS)
+        await templates.patch("settings", {"metadata": {"finalizers": ["example.com/held"]}}, "default")
+        await templates.delete("settings", "default")
+        await plane.clock.sleep(5)
+        taker = policy({**MAPS, "name": "settings"}, name="taker", preemption="Always", priority=2)
+        await plane.client.resource(POLICIES).create(taker)
+        await plane.clock.sleep(10)
+        assert (await template(plane))[0] == {CLAIM: "id-of-p"}
+        assert await recorded(plane, "PreemptPolicySucceed", "PreemptPolicyFailed") == []
+
+    on_a_plane(scenario)
+
+
 @pytest.mark.parametrize("gate", [True, False])
 def test_a_cluster_wide_policy_takes_over_when_the_priority_of_its_rival_falls(gate):
     async def scenario(plane):

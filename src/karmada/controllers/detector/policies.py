@@ -199,7 +199,7 @@ class PolicyReconciler:
             if template is None or closest((selector,), subject_of(template)) is Match.NONE:
                 continue
             holder = holder_of(template)
-            if holder is None or not self._may_preempt(policy, holder):
+            if holder is None or is_leaving(template) or not self._may_preempt(policy, holder):
                 continue
             key = TemplateKey(served.type, selector.api_version, selector.kind, namespace, selector.name)
             await self._take_over(key, template, policy, holder)
@@ -209,7 +209,7 @@ class PolicyReconciler:
         about, taker = ObjectReference.to(template), spelled(claim).capitalize()
 
         def may(current: JSONObject) -> bool:
-            return self._may_preempt(policy, holder_of(current))
+            return not is_leaving(current) and self._may_preempt(policy, holder_of(current))
 
         try:
             if isinstance(await self._writer.claim(key, template, claim, may), Unchanged):
@@ -278,6 +278,11 @@ class PolicyReconciler:
         await self._writer.release_binding(binding, claim)
         await self._writer.release(key, template, claim)
         self._fresh.released(key, claim.permanent_id)
+
+
+def is_leaving(template: JSONObject) -> bool:
+    """Whether a template is being deleted: another policy would bring it into clusters in which it never was."""
+    return "deletionTimestamp" in template["metadata"]
 
 
 def spelled(claim: Claim) -> str:
