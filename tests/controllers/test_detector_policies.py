@@ -2,7 +2,7 @@
 
 import pytest
 from tests.controllers.observing import does, once
-from tests.controllers.plane import CONFIG_MAPS, on_a_plane
+from tests.controllers.plane import CONFIG_MAPS, NAMESPACES, on_a_plane
 from tests.controllers.recorded import recorded
 from tests.controllers.test_detector import start
 from tests.controllers.test_detector_bindings import (
@@ -284,6 +284,21 @@ def test_nobody_takes_over_what_is_being_deleted():
         await plane.clock.sleep(10)
         assert (await template(plane))[0] == {CLAIM: "id-of-p"}
         assert await recorded(plane, "PreemptPolicySucceed", "PreemptPolicyFailed") == []
+
+    on_a_plane(scenario)
+
+
+def test_a_policy_takes_over_nothing_of_another_namespace():
+    async def scenario(plane):
+        gated(plane, PropagationPolicyPreemption=True)
+        await begin(plane, policy(namespace=""), WIDE_POLICIES)
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": "other"}})
+        named = {**MAPS, "name": "settings", "namespace": "default"}
+        taker = policy(named, name="taker", namespace="other", preemption="Always")
+        await plane.client.resource(POLICIES).create(taker)
+        await plane.clock.sleep(10)
+        assert (await template(plane))[0] == {WIDE_CLAIM: "id-of-p"}
+        assert await recorded(plane, "PreemptPolicySucceed") == [], "not even for a moment"
 
     on_a_plane(scenario)
 

@@ -29,7 +29,7 @@ from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.binding import objection
 from karmada.policies.claims import Claim, claim_of, holder_of
 from karmada.policies.election import Policy, explicit_priority
-from karmada.policies.matching import Match, closest, fit, kinds, subject_of
+from karmada.policies.matching import Match, fit, kinds, subject_of
 from karmada.policies.preemption import may_preempt
 
 P = TypeVar("P", PropagationPolicy, ClusterPropagationPolicy)
@@ -196,7 +196,7 @@ class PolicyReconciler:
             namespace = selector.namespace or policy.metadata.namespace
             informer = self._templates.cached(served.type)
             template = informer.get(selector.name, namespace) if informer else None
-            if template is None or closest((selector,), subject_of(template)) is Match.NONE:
+            if template is None or fit(policy, subject_of(template)) is Match.NONE:
                 continue
             holder = holder_of(template)
             if holder is None or is_leaving(template) or not self._may_preempt(policy, holder):
