@@ -242,7 +242,7 @@ def shown(scenario):
                 metadata = tree["metadata"]
                 status = tree.get("status") or {}
                 conditions = [(one["type"], one["status"]) for one in status.get("conditions") or []]
-                reports = status.get("aggregatedStatus") or status.get("manifestStatuses")
+                reports = _stable(status.get("aggregatedStatus") or status.get("manifestStatuses"))
                 said = (metadata.get("labels"), metadata.get("finalizers"), sorted(conditions), reports)
                 where = (server, type_.resource, metadata["namespace"], metadata["name"])
                 found[where] = UUID.sub("", repr((_stable(tree.get("spec")), *said)))
@@ -250,7 +250,7 @@ def shown(scenario):
 
 
 def _stable(node):
-    """A spec without versions, which differ from one way to the same end to another."""
+    """A spec or a report without versions, which differ from one way to the same end to another."""
     if isinstance(node, dict):
         left_out = ("resourceVersion", "generation", "resourcetemplate.karmada.io/generation")
         return {key: _stable(part) for key, part in node.items() if key not in left_out}
