@@ -1,8 +1,10 @@
 """Logs and the console of simulated containers, without a network."""
 
+import pytest
 from tests.simulator.conftest import template
 
 from karmada.machinery.httpserver.backends import ExecRequest, LogRequest, TerminalSize
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource
 from karmada.simulator.runtime.console import Console
 from karmada.simulator.runtime.logs import Logs
@@ -76,6 +78,24 @@ def test_a_followed_log_ends_with_its_container(act):
         assert await anext(followed) == b"request 1 handled\n"
         await actor.delete(PODS, "p")
         assert [line async for line in followed] == []
+
+    act(scene)
+
+
+@pytest.mark.parametrize(
+    ("image", "wanted", "message"),
+    [
+        ("missing", {}, 'container "c" in pod "p" is waiting to start: ImagePullBackOff'),
+        ("nginx", {"previous": True}, 'previous terminated container "c" in pod "p" not found'),
+    ],
+)
+def test_a_log_that_is_not_there_is_refused_before_an_answer_begins(act, image, wanted, message):
+    async def scene(actor):
+        await running(actor, container={"image": image})
+        logs = Logs(actor.member.server.store, actor.clock)
+        with pytest.raises(Failure) as refused:
+            logs.logs(LogRequest("default", "p", "c", **wanted))
+        assert (refused.value.code, refused.value.message) == (400, message)
 
     act(scene)
 

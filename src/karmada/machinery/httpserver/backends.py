@@ -95,5 +95,5 @@ class LogBackend(Protocol):
     """Reads logs of containers."""
 
     def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
-        """The log in pieces; without end when following. Raises a `Failure` before the first piece."""
+        """The log in pieces; without end when following. Raises a `Failure` at once, while it can be an answer."""
         ...

@@ -49,16 +49,22 @@ def older(path: Path) -> Path:
     return path.with_name(f"{path.name}.1")
 
 
-async def read(path: Path, request: LogRequest, clock: Clock) -> AsyncIterator[bytes]:
+def read(path: Path, request: LogRequest, clock: Clock) -> AsyncIterator[bytes]:
     """The lines that a request asks for; without end when following."""
+    old, new = (_lines(part) for part in (older(path), path))
+    if new is None:
+        raise bad_request(f'container "{request.container}" in pod "{request.pod}" has not started')
+    return _pieces(path, request, clock, old or [], new)
+
+
+async def _pieces(
+    path: Path, request: LogRequest, clock: Clock, old: list[bytes], new: list[bytes]
+) -> AsyncIterator[bytes]:
     since = clock.now() - request.since_seconds if request.since_seconds else 0.0
     since = parse_rfc3339(request.since_time) if request.since_time else since
-    parts = [_lines(part) for part in (older(path), path)]
-    if parts[1] is None:
-        raise bad_request(f'container "{request.container}" in pod "{request.pod}" has not started')
     left = request.limit_bytes
-    place = sum(map(len, parts[1]))
-    lines = [line for part in parts for line in part or () if _at(line) >= since]
+    place = sum(map(len, new))
+    lines = [line for line in (*old, *new) if _at(line) >= since]
     for line in deque(lines, request.tail):
         data = line if request.timestamps else line.partition(b" ")[2]
         data = data if left is None else data[:left]

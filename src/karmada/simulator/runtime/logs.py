@@ -38,15 +38,15 @@ class Logs:
         self.of_process: Callable[[LogRequest], Path | None] = lambda request: None
         """Where the log of a container is that is a process."""
 
-    async def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
+    def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
         """The log in pieces; without end when following a container that runs."""
         pod = find(self._store, request.namespace, request.pod)
         if (path := self.of_process(request)) is not None:
-            async for piece in read(path, request, self._clock):
-                yield piece
-            return
+            return read(path, request, self._clock)
+        return self._pieces(request, pod, *self._span(pod, request))
+
+    async def _pieces(self, request: LogRequest, pod: Pod, began: float, ended: float) -> AsyncIterator[bytes]:
         container = container_of(pod, request.container)
-        began, ended = self._span(pod, request)
         now = self._clock.now()
         since = self._since(request, now)
         lines = [line for line in self._lines(pod, container, began, min(ended, now)) if line[0] >= since]
