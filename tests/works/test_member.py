@@ -46,6 +46,25 @@ def test_status_and_bookkeeping_of_the_server_are_no_change() -> None:
     assert is_unchanged(config_map(labels=MANAGED, resourceVersion="7"), observed)
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "noted"),
+    [
+        ("apps/v1", "Deployment", "deployment.kubernetes.io/revision"),
+        ("v1", "PersistentVolumeClaim", "volume.kubernetes.io/selected-node"),
+    ],
+)
+def test_what_controllers_of_the_member_note_is_no_change(api_version: str, kind: str, noted: str) -> None:
+    def made(**annotations: str) -> dict[str, Any]:
+        metadata = {"name": "a", "namespace": "n", "labels": MANAGED, "annotations": annotations}
+        return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": {}}
+
+    desired, observed = made(ours="1"), made(ours="1", **{noted: "1"})
+    merge_observed(desired, observed)
+    assert is_unchanged(desired, observed)
+    desired["metadata"]["annotations"]["ours"] = "2"
+    assert not is_unchanged(desired, observed)
+
+
 def test_what_a_member_generated_and_both_trees_share_is_still_sent() -> None:
     generated = {"batch.kubernetes.io/controller-uid": "u"}
     job: dict[str, Any] = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}

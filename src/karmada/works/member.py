@@ -74,6 +74,9 @@ def is_unchanged(final: JSONObject, observed: JSONObject) -> bool:
     kept.pop("status", None)
     present = orjson.loads(orjson.dumps(observed))
     prune(present)
+    if noted := _annotations(observed):
+        # Those that are no part of a manifest, such as a Deployment's revision, are the member's in both trees.
+        present["metadata"]["annotations"] = noted
     return bool(kept == present)
 
 
