@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
+from tests.cli.world import Outcome, World
 
 from karmada.api.version import IMAGE
 from karmada.apiserver.auth.kubeconfig import write_kubeconfig
@@ -131,6 +131,31 @@ def test_a_trial_removes_nothing(federation: World, slow: Path, tmp_path: Path) 
     assert there.out == "statefulset.apps/karmada-apiserver\n"
 
 
+def test_an_installation_that_goes_on_keeps_its_authority_and_no_other_is_replaced(
+    federation: World, slow: Path, tmp_path: Path
+) -> None:
+    def init(space: str, folder: str, *more: str) -> Outcome:
+        data = ("--karmada-data", str(tmp_path / folder), "--karmada-pki", str(tmp_path / folder))
+        host = ("--kubeconfig", str(slow), "-n", space, "--wait-component-ready-timeout=1")
+        return federation.run("init", *host, *data, *more)
+
+    def trusted() -> str:
+        path = "jsonpath={.data.ca\\.crt}"
+        host = ("--kubeconfig", str(slow), "-n", "karmada-system")
+        return federation.run("get", "secret", "karmada-ca", *host, "-o", path).out
+
+    assert "karmada-apiserver is not ready after 1 s" in init("karmada-system", "first").err
+    key, before = (tmp_path / "first" / "ca.key").read_bytes(), trusted()
+    assert "karmada-apiserver is not ready after 1 s" in init("karmada-system", "first").err
+    assert trusted() == before
+    assert "has a control plane of another authority: name the folder" in init("karmada-system", "second").err
+    assert trusted() == before
+    refused = init("elsewhere", "first")
+    assert refused.code == 1
+    assert "ca.key is that of another control plane" in refused.err
+    assert (tmp_path / "first" / "ca.key").read_bytes() == key
+
+
 def test_an_authority_whose_key_is_another_one_is_refused_before_anything_is_made(
     federation: World, slow: Path, tmp_path: Path
 ) -> None:
@@ -149,6 +174,11 @@ def test_an_authority_whose_key_is_another_one_is_refused_before_anything_is_mad
     [
         (["init", "--kubeconfig", "/nope"], "stat /nope: no such file or directory"),
         (["init", "--ca-cert-file", "/nope"], "--ca-cert-file and --ca-key-file go together"),
+        (
+            ["init", "--cert-external-dns=https://karmada.example.com"],
+            "is no name or address that a certificate can be",
+        ),
+        (["init", "--karmada-apiserver-advertise-address=karmada.example.com:5443"], "write it without port"),
         (["init", "--etcd-node-selector-labels", "x"], "write key=value,key=value"),
         (["addons", "enable"], "addon names must be not null"),
         (["addons", "enable", "karmada-scheduler-estimator"], "belongs to a member: add -C NAME"),

@@ -85,6 +85,7 @@ def test_create_makes_objects_from_arguments(
         (["interpret", "-f", "a.yaml", "b.yaml"], "unexpected arguments: [b.yaml]: write -f before each file"),
         (["delete", "-f", "a.yaml", "b.yaml"], "you may not specify resource arguments as well (b.yaml)"),
         (["describe", "-f", "a.yaml", "b.yaml"], "you may not specify resource arguments as well (b.yaml)"),
+        (["init", "--cert-validity-period=-1h"], '"-1h" for "--cert-validity-period" flag: it must last for some time'),
         (["token", "create", "--ttl=-1s"], "--ttl takes a time to come, or 0 for ever"),
         (["token", "create", "--usages=signin"], '"signin" is no usage of a token: --usages takes signing, authent'),
         (["token", "create", "--usages="], '"" is no usage of a token'),

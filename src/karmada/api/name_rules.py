@@ -75,6 +75,17 @@ def dns_subdomain(text: str, unit: str = "characters") -> list[str]:
     return _limited(text, 253, unit) + ([] if _dns_subdomain.fullmatch(text) else [rule])
 
 
+def is_host(text: str) -> bool:
+    """Whether a certificate can be for it: an address, or a name whose first label may be `*`."""
+    from ipaddress import ip_address
+
+    try:
+        ip_address(text)
+    except ValueError:
+        return not dns_subdomain(text.removeprefix("*."))
+    return True
+
+
 def dns_1035_label(text: str) -> list[str]:
     """The older rule for one part of a DNS name, which may not start with a digit: services."""
     if len(text) < 64 and _dns_1035_label.fullmatch(text):

@@ -63,3 +63,15 @@ def waiting(name: str, seconds: float, text: str) -> Flag:
     from karmada.api.duration import spell
 
     return Flag(name, seconds, text, check=duration, shown=spell(int(seconds * 1e9)))
+
+
+def lasting(name: str, seconds: float, text: str) -> Flag:
+    """A span of time that something lasts: not nothing, and not less."""
+    return waiting(name, seconds, text)._replace(check=_positive)
+
+
+def _positive(text: str) -> float:
+    found = duration(text)
+    if found <= 0:
+        raise ValueError("it must last for some time")
+    return found

@@ -9,7 +9,6 @@ clusters can register there by tokens.
 
 import argparse
 import base64
-import ipaddress
 import json
 import sys
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import yaml
 
-from karmada.api.name_rules import dns_label, dns_subdomain
+from karmada.api.name_rules import dns_label, is_host
 from karmada.install.certificates import certificates
 from karmada.install.chart import NAMESPACE, ChartError, check, default_values, merge, render
 from karmada.install.control_plane import control_plane
@@ -94,12 +93,7 @@ def _ca(text: str) -> str:
 
 
 def _host(text: str) -> str:
-    if ":" in text:
-        try:
-            return str(ipaddress.IPv6Address(text))
-        except ValueError:
-            pass
-    if dns_subdomain(text):
+    if not is_host(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no name or address: write it without https:// and without a port"
         )

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from karmada.api.name_rules import dns_subdomain
+from karmada.api.name_rules import is_host
 from karmada.api.operator.v1alpha1 import Karmada, KarmadaComponents
 from karmada.install.naming import Names
 from karmada.operator.settings import (
@@ -128,19 +128,11 @@ def _names_and_flags(components: KarmadaComponents) -> Iterator[str]:
             ("peerCertSANs", getattr(settings, "peer_cert_sans", ())),
         ):
             for host in hosts:
-                if not _is_host(host):
+                if not is_host(host):
                     yield f"spec.components.{field}.{name}: {host!r} is no name or address: write it without port"
         for flag in getattr(settings, "extra_args", {}):
             if not _FLAG.fullmatch(flag):
                 yield f"spec.components.{field}.extraArgs: {flag!r} is no name of a flag: write it without dashes"
-
-
-def _is_host(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return not dns_subdomain(text.removeprefix("*."))
-    return True
 
 
 def _is_url(text: str) -> bool:

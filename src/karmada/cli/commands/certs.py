@@ -136,7 +136,7 @@ COMMAND = Command(
             renew,
             (
                 *HOST_FLAGS,
-                common.waiting("cert-validity-period", 31536000.0, "How long the new ones are good."),
+                common.lasting("cert-validity-period", 31536000.0, "How long the new ones are good."),
                 Flag("karmada-data", "/etc/karmada", "Directory of the kubeconfig.", "d"),
                 Flag("karmada-pki", "/etc/karmada/pki", "Directory with the authority: ca.crt and ca.key."),
                 Flag("restart", True, "Restart what mounts renewed certificates."),

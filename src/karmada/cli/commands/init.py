@@ -7,6 +7,7 @@ from typing import Any
 
 from karmada.cli import common_flags as common
 from karmada.cli.access import Access
+from karmada.cli.authority import authority_for, keep
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values, one_of
@@ -34,7 +35,7 @@ async def run(session: Session, flags: Values) -> None:
         _take_config(flags)
     host = session.outside("host", flags.kubeconfig, flags.context)
     address = await _address(host, flags)
-    pki = _pki(flags, address)
+    pki = _pki(flags, await authority_for(host, flags), address)
     wanted = installation(flags, pki)
     server, called, others = foundation(wanted), components(wanted, called=True), components(wanted, called=False)
     items = [*server, *called, *others]
@@ -43,6 +44,7 @@ async def run(session: Session, flags: Values) -> None:
         return
     await installing.warn_of_simulation(session, host, flags.namespace)
     seconds = flags.wait_component_ready_timeout
+    keep(Path(flags.karmada_pki), pki.authority)
     await installing.apply(session, host, server)
     await installing.until_running(session, host, items, seconds, server)
     config = _write(flags, pki, address)
@@ -171,22 +173,16 @@ def _labels(text: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _pki(flags: Values, address: str) -> Any:
-    """The authority that the flags name, or a new one, and all that it certifies."""
-    from karmada.apiserver.auth.pki import Authority
+def _pki(flags: Values, authority: Any, address: str) -> Any:
+    """An authority and all that it certifies."""
+    from karmada.api.name_rules import is_host
     from karmada.install.parts import SERVING
     from karmada.install.pki import Pki
 
-    if bool(flags.ca_cert_file) != bool(flags.ca_key_file):
-        raise CommandError("--ca-cert-file and --ca-key-file go together")
-    if flags.ca_cert_file:
-        try:
-            authority = Authority.load(Path(flags.ca_cert_file).read_bytes(), Path(flags.ca_key_file).read_bytes())
-        except ValueError as error:
-            raise CommandError(f"--ca-cert-file and --ca-key-file cannot be used: {error}") from None
-    else:
-        authority = Authority.create("karmada")
     external = [word for text in (flags.cert_external_ip, flags.cert_external_dns) for word in text.split(",") if word]
+    for name in (address, *external):
+        if not is_host(name):
+            raise CommandError(f"{name!r} is no name or address that a certificate can be for: write it without port")
     paths = [getattr(flags, f"external_etcd_{name}_path") for name in ("ca_cert", "client_cert", "client_key")]
     etcd = [Path(path).read_bytes() if path else b"" for path in paths] if any(paths) else []
     serving = list(SERVING)  # Addons as well: the key of the authority does not stay in the host.
@@ -206,16 +202,14 @@ async def _address(host: Any, flags: Values) -> str:
 
 
 def _write(flags: Values, pki: Any, address: str) -> Path:
-    """Keep the authority's key, which is mounted nowhere, and the administrator's access on this machine."""
+    """Keep the administrator's access on this machine."""
     from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
     from karmada.apiserver.auth.pki import write_file
 
     folder = Path(flags.karmada_pki)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     admin, key = pki.authority.issue_client("system:admin", ("system:masters",), pki.seconds)
     authority = pki.authority.certificate_pem
-    files = {"ca.crt": authority, "ca.key": pki.authority.key_pem, "karmada.crt": admin, "karmada.key": key}
-    for name, data in files.items():
+    for name, data in (("karmada.crt", admin), ("karmada.key", key)):
         write_file(folder / name, data, 0o600)
     path = Path(flags.karmada_data) / "karmada-apiserver.config"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -279,7 +273,7 @@ COMMAND = Command(
         Flag("ca-key-file", "", "Its key."),
         Flag("cert-external-dns", "", "Further names in the server's certificate."),
         Flag("cert-external-ip", "", "Further addresses in the server's certificate."),
-        common.waiting("cert-validity-period", 31536000.0, "How long certificates are good."),
+        common.lasting("cert-validity-period", 31536000.0, "How long certificates are good."),
         Flag("config", "", "A KarmadaInitConfig file."),
         Flag("crds", "", UNUSED),
         Flag("etcd-data", "/var/lib/karmada-etcd", "Directory of the state on the node, for hostPath."),
