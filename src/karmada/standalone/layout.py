@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import IO
 
 FORMAT = 1
+BACKUPS = 24
+"""How many are kept unless said otherwise."""
 GATEWAY_ACCESS = "gateway.kubeconfig"
 """In the folder of the control plane."""
 LOCK_ATTEMPTS, LOCK_PAUSE = 5, 0.05

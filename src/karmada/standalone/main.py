@@ -9,7 +9,7 @@ from pathlib import Path
 
 from karmada import __version__
 from karmada.machinery.flags import directory, port, seconds
-from karmada.standalone.layout import default_directory
+from karmada.standalone.layout import BACKUPS, default_directory
 
 EXAMPLES = """
 examples:
@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     _data(up)
     _federation(up)
     up.add_argument("--backup-every", type=_interval, metavar="DURATION", help="make a verified backup that often")
-    up.add_argument("--backup-keep", type=_count, default=24, metavar="N", help="the newest (default: %(default)s)")
+    up.add_argument("--backup-keep", type=_count, metavar="N", help=f"the newest (default: {BACKUPS})")
     up.add_argument(
         "--backup-to", type=directory, metavar="DIR", help="where, best on another disk (default: DATA/backups)"
     )
@@ -148,16 +148,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parsed(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """A command, and what it does not know: of `up` and `demo` that is the control plane's, which is asked."""
-    flags, rest = parser().parse_known_args(given)
+    known = parser()
+    flags, rest = known.parse_known_args(given)
     if getattr(flags, "data", None) is not None:
         flags.data = flags.data.absolute()
+    if flags.command == "up":
+        _check_backups(known, flags)
     if rest and flags.command in ("up", "demo"):
         from karmada.standalone.control_plane_main import parser as control_flags
 
-        known = control_flags()
-        known.prog, known.usage = f"karmada {flags.command}", f"karmada {flags.command} [flags]"
-        known.parse(["--data", str(flags.data), *rest])
+        further = control_flags()
+        further.prog, further.usage = f"karmada {flags.command}", f"karmada {flags.command} [flags]"
+        further.parse(["--data", str(flags.data), *rest])
     return flags, rest
+
+
+def _check_backups(known: argparse.ArgumentParser, flags: argparse.Namespace) -> None:
+    """Refuse to start without the backups that somebody counts on."""
+    if flags.backup_every is None:
+        if flags.backup_to is not None or flags.backup_keep is not None:
+            known.error("--backup-to and --backup-keep make no backups by themselves: add --backup-every=1h")
+    elif flags.memory:
+        known.error("--backup-every saves what is on disk, and --memory keeps nothing there: leave one of them out")
 
 
 def _start(flags: argparse.Namespace, rest: list[str], given: list[str]) -> int:

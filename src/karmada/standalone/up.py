@@ -19,7 +19,7 @@ from karmada.membership.refusal import Refused
 from karmada.standalone.children import ChildFailed
 from karmada.standalone.federation import Federation, FederationOptions
 from karmada.standalone.inspection import READ_ONLY, dashboard_link
-from karmada.standalone.layout import Layout, LayoutError
+from karmada.standalone.layout import BACKUPS, Layout, LayoutError
 from karmada.standalone.progress import Reporter
 from karmada.standalone.service import notify_systemd
 
@@ -98,7 +98,7 @@ def _schedule(flags: argparse.Namespace, layout: Layout, reporter: Reporter) -> 
     from karmada.standalone.backups import Schedule
 
     folder = (flags.backup_to or layout.root / "backups").absolute()
-    return Schedule(layout, folder, flags.backup_every, flags.backup_keep, reporter.notice)
+    return Schedule(layout, folder, flags.backup_every, flags.backup_keep or BACKUPS, reporter.notice)
 
 
 def _beside(tour: Tour, schedule: "Schedule | None") -> Tour:
