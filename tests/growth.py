@@ -6,7 +6,6 @@ numbers (`counted` makes values that count theirs), and characters of what is sa
 """
 
 import copy
-import gc
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from types import FrameType
 from typing import Any, ClassVar, NamedTuple
 
 from karmada.apiserver.schema.model import Schema
+from karmada.testing.collection import no_collection
 
 JSONObject = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -85,15 +85,13 @@ def work(said: Callable[[], int]) -> Work:
         calls += event in ("call", "c_call")
 
     _Comparisons.made = 0
-    before, collects = sys.getprofile(), gc.isenabled()
-    gc.disable()  # what earlier tests left ends with calls of its own
-    sys.setprofile(profile)
-    try:
-        characters = said()
-    finally:
-        sys.setprofile(before)
-        if collects:
-            gc.enable()
+    before = sys.getprofile()
+    with no_collection():  # what earlier tests left ends with calls of its own
+        sys.setprofile(profile)
+        try:
+            characters = said()
+        finally:
+            sys.setprofile(before)
     return Work(calls, _Comparisons.made, characters)
 
 
