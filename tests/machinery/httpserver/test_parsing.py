@@ -43,6 +43,30 @@ def test_a_request_is_parsed_with_decoded_path_and_joined_headers():
     assert item.keep_alive
 
 
+@pytest.mark.parametrize(
+    ("target", "path", "query"),
+    [
+        (b"/a?b=c?d", "/a", "b=c?d"),
+        (b"http://other.org/a/b?c=/d", "/a/b", "c=/d"),
+        (b"http://other.org", "/", ""),
+        (b"http://other.org:80/", "/", ""),
+        (b"http:///a", "/a", ""),
+        (b"*", "*", ""),
+    ],
+)
+def test_a_target_may_have_any_of_its_forms(target: bytes, path: str, query: str):
+    (item,) = parse(b"OPTIONS " + target + b" HTTP/1.1\r\nHost: h\r\n\r\n")
+    assert isinstance(item, Parsed)
+    assert (item.request.path, item.request.query) == (path, query)
+
+
+@pytest.mark.parametrize(
+    ("path", "why"), [(b"/%ff", "the path is not UTF-8"), (b"/a%0ab", "the path has control characters in it")]
+)
+def test_a_path_that_is_no_text_is_refused_with_the_reason(path: bytes, why: str):
+    assert parse(b"GET " + path + b" HTTP/1.1\r\nHost: h\r\n\r\n") == [Refusal(400, f"Bad Request: {why}")]
+
+
 def test_splitting_at_every_byte_changes_nothing():
     stream = POST + CHUNKED + GET
     whole = seen(parse(stream))
