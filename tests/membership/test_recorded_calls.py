@@ -81,18 +81,18 @@ class Caller:
         async with aiohttp.ClientSession(self.pull.endpoint, connector=connector) as session:
             data = orjson.dumps(body) if body else None
             async with session.request(method, path, data=data, headers=headers) as answer:
-                return answer.status, answer.headers.get("Content-Type", ""), await _shown(answer, "watch=1" in path)
+                return answer.status, answer.headers.get("Content-Type", ""), await _shown(answer, call)
 
 
-async def _shown(answer: aiohttp.ClientResponse, watch: bool) -> Any:
-    if watch and answer.status == 200:
+async def _shown(answer: aiohttp.ClientResponse, call: dict[str, Any]) -> Any:
+    if "watch=1" in call["request"] and answer.status == 200:
+        ends = "timeoutSeconds" in call["request"]
         text = b""
-        try:
-            async with asyncio.timeout(2.0):
-                async for chunk in answer.content.iter_any():
-                    text += chunk
-        except TimeoutError:
-            pass
+        async with asyncio.timeout(30.0):
+            async for chunk in answer.content.iter_any():
+                text += chunk
+                if not ends and text.count(b"\n") >= len(call["body"]):
+                    break  # it was cut by who recorded it
         events = [orjson.loads(line) for line in text.splitlines()]
         return [f"{e['type']} {e['object']['kind']} {e['object']['metadata']['name']}" for e in events]
     text = await answer.read()
