@@ -45,6 +45,19 @@ def test_images_of_many_containers_are_not_changed_by_many_overriders() -> None:
     assert changed["spec"]["template"]["spec"]["containers"][98]["image"] == "app:v199"
 
 
+def test_the_image_at_a_path_is_not_changed_by_many_overriders_either() -> None:
+    overrider = {
+        "predicate": {"path": "/spec/template/spec/containers/0/image"},
+        "component": "Tag",
+        "operator": "replace",
+        "value": "v2",
+    }
+    changed = overridden(deployment(["c"]), {"imageOverrider": [overrider] * 19_990})
+    assert changed["spec"]["template"]["spec"]["containers"][0]["image"] == "app:v2"
+    with pytest.raises(OverrideError, match=TOO_MUCH):
+        overridden(deployment(["c"]), {"imageOverrider": [overrider] * 20_000})
+
+
 def test_no_image_gets_a_name_that_would_be_copied_into_every_container_and_fill_the_memory() -> None:
     overrider = {"component": "Registry", "operator": "replace", "value": "r" * 2000}
     with pytest.raises(OverrideError, match="an image would have more than 1024 characters"):
@@ -98,8 +111,12 @@ def test_many_containers_of_one_name_do_not_multiply_what_is_given_to_them(overr
             config(doc=f'{{"a": "{"x" * 2000}", "b": 0}}'),
             {"fieldOverrider": [{"fieldPath": "/data/doc", "json": [CHANGE]}]},
         ),
+        (
+            pod(resources={"limits": {f"example.com/r{n}": "1" for n in range(2000)}}),
+            {"resourcesOverrider": [{"containerName": "main", "value": {"limits": {"cpu": "1"}}}]},
+        ),
     ],
-    ids=["words", "labels", "documents"],
+    ids=["words", "labels", "documents", "amounts"],
 )
 @pytest.mark.parametrize("apart", [True, False], ids=["rules", "one rule"])
 def test_what_is_large_is_not_changed_again_and_again(
