@@ -69,6 +69,12 @@ BAD_DIGESTS = {
 }
 
 
+@pytest.mark.parametrize(("algorithm", "digits"), [("sha256", 64), ("sha384", 96), ("sha512", 128)])
+def test_digests_of_all_algorithms_are_known_by_their_length(algorithm: str, digits: int) -> None:
+    digest = f"{algorithm}:{'a' * digits}"
+    assert parse_image(f"nginx@{digest}").digest == digest
+
+
 @pytest.mark.parametrize(("digest", "complaint"), BAD_DIGESTS.values(), ids=BAD_DIGESTS.keys())
 def test_a_digest_that_no_registry_has_is_refused(digest: str, complaint: str) -> None:
     with pytest.raises(ImageNameError, match=complaint):
