@@ -54,3 +54,14 @@ async def test_a_revision_that_fits_no_file_costs_its_own_member_only(where: str
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.parametrize("version", ["v7", "-7", HUGE])
+async def test_an_object_whose_revision_is_no_number_that_a_server_counts_to_is_refused(
+    version: str, tmp_path: Path
+) -> None:
+    mirror = await follow(FullText(tmp_path / "search.db"), "odd", "6", "6")
+    with pytest.raises(BadAnswer, match="the server's resource versions are"):
+        mirror._feed.read(pod(version))
+    mirror.leave()
+    await mirror.store.stop()
