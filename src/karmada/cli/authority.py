@@ -1,10 +1,11 @@
 """The authority of a control plane that `karmadactl init` makes: which one it is, and where its key is kept.
 
 The key is in no Secret: a folder on the machine of whoever installs has the only copy. A run that goes on where another
-one ended uses the same authority, and no run replaces that of a control plane that is there.
+one ended uses the same authority, no run replaces that of a control plane that is there, and none loses a key.
 """
 
 import base64
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,22 +37,25 @@ async def authority_for(host: Access, flags: Values) -> "Authority":
             f"namespace {flags.namespace} has a control plane of another authority: name the folder that has its "
             "ca.key with --karmada-pki, or remove it with karmadactl deinit"
         )
-    if kept is not None and kept.certificate != found.certificate:
-        raise CommandError(
-            f"{folder}/ca.key is that of another control plane, whose certificates could not be renewed without it: "
-            f"name another folder with --karmada-pki, or use it here, too, with --ca-cert-file={folder}/ca.crt "
-            f"--ca-key-file={folder}/ca.key"
-        )
     return found
 
 
-def keep(folder: Path, authority: "Authority") -> None:
-    """Write an authority to its folder, before anything trusts it: who is interrupted has its key."""
+def keep(folder: Path, authority: "Authority") -> Path | None:
+    """Write an authority to its folder, before anything trusts it: who is interrupted has its key. One that is there is
+    moved aside, as another control plane may have it; where its key is then."""
     from karmada.apiserver.auth.pki import write_file
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for name, data in (("ca.crt", authority.certificate_pem), ("ca.key", authority.key_pem)):
+    wanted = {"ca.crt": authority.certificate_pem, "ca.key": authority.key_pem}
+    aside = None
+    if _is_kept(folder) and (folder / "ca.key").read_bytes() != authority.key_pem:
+        number = next(number for number in count(1) if not (folder / f"ca.key.{number}").exists())
+        aside = folder / f"ca.key.{number}"
+        for name in wanted:
+            (folder / name).rename(folder / f"{name}.{number}")
+    for name, data in wanted.items():
         write_file(folder / name, data, 0o600)
+    return aside
 
 
 def _is_kept(folder: Path) -> bool:

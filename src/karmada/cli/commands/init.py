@@ -44,7 +44,8 @@ async def run(session: Session, flags: Values) -> None:
         return
     await installing.warn_of_simulation(session, host, flags.namespace)
     seconds = flags.wait_component_ready_timeout
-    keep(Path(flags.karmada_pki), pki.authority)
+    if (aside := keep(Path(flags.karmada_pki), pki.authority)) is not None:
+        session.warn(f"{flags.karmada_pki} had the authority of another control plane: its key is {aside} now")
     await installing.apply(session, host, server)
     await installing.until_running(session, host, items, seconds, server)
     config = _write(flags, pki, address)
