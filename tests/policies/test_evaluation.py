@@ -21,7 +21,7 @@ from karmada.policies.autoscaling.pods import MetricsError, Pod, Sample, Timing
 NOW = 10_000.0
 TUNING = Tuning(0.1, Timing(NOW, 300, 30))
 PODS = tuple(
-    Pod(f"m1/p{index}", "Running", ready=True, ready_changed=0.0, started=0.0, requests={"app": {"cpu": "100m"}})
+    Pod(f"m1/p{index}", "Running", ready="True", ready_changed=0.0, started=0.0, requests={"app": {"cpu": "100m"}})
     for index in range(4)
 )
 WORKLOAD = Workload(4, 4, 1.0, PODS)

@@ -13,7 +13,7 @@ TIMING = Timing(NOW, 300, 30)
 
 
 def pod(name: str, **fields: Any) -> Pod:
-    usual = {"phase": "Running", "ready": True, "ready_changed": 0.0, "started": 0.0}
+    usual = {"phase": "Running", "ready": "True", "ready_changed": 0.0, "started": 0.0}
     return Pod(name, **{**usual, "requests": {"app": {"cpu": "100m"}}, **fields})
 
 
@@ -98,7 +98,7 @@ def test_what_reachable_clusters_need_is_divided_by_their_share() -> None:
 
 @pytest.mark.parametrize(("value", "replicas"), [(109, 4), (111, 5), (91, 4), (89, 4), (50, 2)])
 def test_the_metric_of_an_object_is_followed_by_pods_that_are_ready(value: int, replicas: int) -> None:
-    them = [*pods(4), pod("x", ready=False), pod("y", phase="Failed")]
+    them = [*pods(4), pod("x", ready="False"), pod("y", phase="Failed")]
     assert running_and_ready(them) == 4
     found = proposals.by_object(Scale(4), 100, value, them)
     assert (found.replicas, found.usage) == (replicas, value)
@@ -130,15 +130,17 @@ def test_a_count_that_does_not_fit_its_field_changes_nothing(count: int, replica
         ({"is_deleting": True}, "ignored"),
         ({"phase": "Failed"}, "ignored"),
         ({"phase": "Pending"}, "unready"),
-        ({"ready": None}, "unready"),
+        ({"ready": ""}, "unready"),
         ({"started": None}, "unready"),
-        ({"started": NOW - 300, "ready": False, "ready_changed": NOW}, "ready"),
-        ({"started": NOW - 299, "ready": False, "ready_changed": NOW}, "unready"),
+        ({"started": NOW - 300, "ready": "False", "ready_changed": NOW}, "ready"),
+        ({"started": NOW - 299, "ready": "False", "ready_changed": NOW}, "unready"),
+        ({"started": NOW - 299, "ready": "Unknown", "ready_changed": NOW - 30}, "ready"),
+        ({"started": NOW - 400, "ready": "Unknown", "ready_changed": NOW - 371}, "ready"),
         ({"started": NOW - 299, "ready_changed": NOW - 30}, "ready"),
         ({"started": NOW - 299, "ready_changed": NOW - 29}, "unready"),
-        ({"started": NOW - 400, "ready": False, "ready_changed": NOW - 371}, "unready"),
-        ({"started": NOW - 400, "ready": False, "ready_changed": NOW - 370}, "ready"),
-        ({"started": NOW - 400, "ready": True, "ready_changed": NOW - 390}, "ready"),
+        ({"started": NOW - 400, "ready": "False", "ready_changed": NOW - 371}, "unready"),
+        ({"started": NOW - 400, "ready": "False", "ready_changed": NOW - 370}, "ready"),
+        ({"started": NOW - 400, "ready": "True", "ready_changed": NOW - 390}, "ready"),
     ],
 )
 def test_which_pods_say_something_about_their_cpu(expected: dict[str, Any], kind: str) -> None:
@@ -149,7 +151,7 @@ def test_which_pods_say_something_about_their_cpu(expected: dict[str, Any], kind
 
 def test_pods_without_a_metric_are_missing_and_warming_up_matters_for_cpu_only() -> None:
     assert group([pod("p9")], used(5), "cpu", TIMING).missing == {"p9"}
-    assert group([pod("p0", ready=None)], used(5), "memory", TIMING).ready == {"p0"}
+    assert group([pod("p0", ready="")], used(5), "memory", TIMING).ready == {"p0"}
 
 
 def test_ready_pods_decide_though_they_are_fewer_than_the_replicas_that_were_asked_for() -> None:

@@ -19,8 +19,8 @@ class Pod:
     name: str
     phase: str
     is_deleting: bool = False
-    ready: bool | None = None
-    """The Ready condition; None without one."""
+    ready: str = ""
+    """The status of the Ready condition, `True`, `False` or `Unknown`; empty without one."""
     ready_changed: float = 0.0
     """When the Ready condition last changed."""
     started: float | None = None
@@ -69,7 +69,7 @@ def group(pods: Iterable[Pod], samples: Mapping[str, Sample], resource: str, tim
 
 def running_and_ready(pods: Iterable[Pod]) -> int:
     """How many pods run and are ready."""
-    return sum(pod.phase == "Running" and pod.ready is True for pod in pods)
+    return sum(pod.phase == "Running" and pod.ready == "True" for pod in pods)
 
 
 def requested(pod: Pod, resource: str, container: str) -> int:
@@ -95,9 +95,11 @@ def _group_of(pod: Pod, sample: Sample | None, resource: str, timing: Timing) ->
 
 def _is_warming_up(pod: Pod, sample: Sample, timing: Timing) -> bool:
     """Whether the CPU use of a pod says nothing yet, because starting costs more than serving."""
-    if pod.ready is None or pod.started is None:
+    if not pod.ready or pod.started is None:
         return True
+    # One whose node is silent (`Unknown`) has started long ago, as a rule.
+    is_unready = pod.ready == "False"
     if timing.now < pod.started + timing.cpu_initialization:
-        return not pod.ready or sample.timestamp < pod.ready_changed + sample.window
+        return is_unready or sample.timestamp < pod.ready_changed + sample.window
     has_never_been_ready = pod.ready_changed < pod.started + timing.readiness_delay
-    return not pod.ready and has_never_been_ready
+    return is_unready and has_never_been_ready

@@ -125,7 +125,7 @@ def pod_of(cluster: str, body: bytes) -> LabelledPod:
         name=_key(cluster, meta.name),
         phase=status.phase,
         is_deleting=meta.deletion_timestamp is not None,
-        ready=None if ready is None else ready.status == "True",
+        ready=ready.status if ready is not None else "",
         ready_changed=_time(ready.last_transition_time) if ready is not None else 0.0,
         started=None if status.start_time is None else _time(status.start_time),
         requests={one.name: one.resources.requests or {} for one in found.spec.containers},

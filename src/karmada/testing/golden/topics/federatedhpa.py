@@ -59,7 +59,7 @@ def _pod(given: dict[str, Any]) -> Pod:
         name=given["name"],
         phase=given["phase"],
         is_deleting=given.get("deleting", False),
-        ready=given.get("ready"),
+        ready="" if given.get("ready") is None else str(given["ready"]),
         ready_changed=NOW - given.get("readyChangedSecondsAgo", 0),
         started=None if started is None else NOW - started,
         requests=given.get("containerRequests") or {},
