@@ -48,16 +48,17 @@ class Known:
 
     def __init__(self, bindings, has_synced=True):
         self._found = {key_of(binding): binding for binding in bindings}
+        self._items = {key: item(binding) for key, binding in self._found.items()}
         state = SimpleNamespace(has_synced=has_synced)
         self.informers = (SimpleNamespace(has_synced=True), state)
-        self.namespaced = SimpleNamespace(values=lambda namespace="": self._in(namespace))
-        self.wide = SimpleNamespace(values=lambda: [b for k, b in self._found.items() if not k.namespace])
+        self.namespaced = SimpleNamespace(all_items=lambda namespace="": self._in(namespace))
+        self.wide = SimpleNamespace(all_items=lambda: [i for k, i in self._items.items() if not k.namespace])
 
     def get(self, key):
         return self._found.get(key)
 
     def _in(self, namespace):
-        return [b for k, b in self._found.items() if k.namespace and namespace in ("", k.namespace)]
+        return [i for k, i in self._items.items() if k.namespace and namespace in ("", k.namespace)]
 
 
 def triggers(bindings=ALL, has_synced=True):
@@ -100,6 +101,14 @@ def test_an_override_policy_wakes_the_bindings_whose_templates_it_chooses_or_cho
     found, queued = triggers()
     found.overrides_changed([change(old, new)])
     assert queued == [key_of(binding) for binding in expected]
+
+
+def test_a_binding_that_cannot_be_read_keeps_an_override_policy_from_no_other():
+    queued, known = [], Known(ALL)
+    key = Key("default", "broken")
+    known._items = {key: Item(key, "u", "1", b'{"spec": 1}', structs(ResourceBinding)), **known._items}
+    BindingTriggers(known, queued.append).overrides_changed([change(None, policy())])
+    assert queued == [key_of(WEB), key_of(SETTINGS)]
 
 
 def test_bindings_are_not_compared_with_every_selector_of_an_override_policy():

@@ -15,7 +15,7 @@ from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, R
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ObjectReference as Reference
 from karmada.api.work.v1alpha2 import ResourceBindingSpec
-from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of, owners_of
+from karmada.controllers.bindings import BindingKey, Bindings, owners_of
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.works.build import is_divided, keep_set
@@ -82,13 +82,13 @@ class BindingTriggers:
             specs = [item.value.spec for item in (change.old, change.new) if item is not None]
             every = any(not spec.resource_selectors for spec in specs)
             chosen = {_Means.of(selector) for spec in specs for selector in spec.resource_selectors}
-            found: list[Binding] = list(self._bindings.namespaced.values(namespace))
+            found: list[Item[Any]] = list(self._bindings.namespaced.all_items(namespace))
             if not namespace:
-                found += self._bindings.wide.values()
-            for binding in found:
-                resource = binding.spec.resource
-                if every or _may_choose(chosen, resource):
-                    self._enqueue(key_of(binding))
+                found += self._bindings.wide.all_items()
+            for item in found:
+                # One that cannot be read is not synced anyway, and must not keep the policy from the others.
+                if _is_readable(item) and (every or _may_choose(chosen, item.value.spec.resource)):
+                    self._enqueue(BindingKey(*item.key))
 
 
 def _readiness_changed(change: Change[Cluster]) -> bool:
@@ -97,7 +97,7 @@ def _readiness_changed(change: Change[Cluster]) -> bool:
     return is_ready(change.old.value) != is_ready(change.new.value)
 
 
-def _is_readable(item: Item[Work]) -> bool:
+def _is_readable(item: Item[Any]) -> bool:
     try:
         return item.value is not None
     except DecodeError:
