@@ -45,6 +45,7 @@ def slice_() -> dict[str, Any]:
     }
 
 
+OVERWRITE = {"operator": "add", "value": {"work.karmada.io/conflict-resolution": "overwrite"}}
 IMAGE = {"component": "Repository", "operator": "replace", "value": "x", "predicate": {"path": "/roleRef/name"}}
 WITHHELD = [
     (binding(), replace("/roleRef/name", "cluster-admin"), "roleRef"),
@@ -57,6 +58,8 @@ WITHHELD = [
     (quota("LimitRange"), replace("/spec", {"limits": []}), "spec"),
     (slice_(), replace("/endpoints/0/addresses/0", "169.254.169.254"), "endpoints"),
     (slice_(), replace("/ports/0/port", 22), "ports"),
+    (quota(), {"annotationsOverrider": [OVERWRITE]}, "metadata.annotations[work.karmada.io/conflict-resolution]"),
+    (role(), {"annotationsOverrider": [OVERWRITE]}, "metadata.annotations[work.karmada.io/conflict-resolution]"),
 ]
 
 
@@ -73,8 +76,9 @@ def test_a_policy_of_a_namespace_grants_nothing_and_changes_no_quota_and_no_endp
 
 
 def test_an_administrator_s_policy_may_and_labels_are_anybody_s() -> None:
-    wide = cluster_policy("wide", **replace("/subjects/0/name", "dave"))
+    wide = cluster_policy("wide", **replace("/subjects/0/name", "dave"), annotationsOverrider=[OVERWRITE])
     labelled = policy("labelled", labelsOverrider=[{"operator": "add", "value": {"tier": "front"}}])
     copy = apply_overrides(binding(), MEMBER, [wide], [labelled]).resource
     assert copy["subjects"][0]["name"] == "dave"
     assert copy["metadata"]["labels"] == {"tier": "front"}
+    assert copy["metadata"]["annotations"] == OVERWRITE["value"]
