@@ -21,8 +21,9 @@ async def deployment(plane, name="web", replicas=4, **labels):
     return await plane.client.resource(DEPLOYMENTS).create(tree)
 
 
-async def autoscaler(plane, target="web", **labels):
-    spec = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": target}, "maxReplicas": 9}
+async def autoscaler(plane, target="web", kind=("apps/v1", "Deployment"), **labels):
+    reference = {"apiVersion": kind[0], "kind": kind[1], "name": target}
+    spec = {"scaleTargetRef": reference, "maxReplicas": 9}
     metadata = {"name": "hpa", "namespace": "default", "labels": labels}
     await plane.client.resource(AUTOSCALERS).create({"metadata": metadata, "spec": spec})
     await plane.clock.sleep(1)
@@ -82,6 +83,18 @@ def test_a_target_that_comes_after_its_autoscaler_is_labelled():
         await deployment(plane)
         await plane.clock.sleep(1)
         assert await label(plane) == "true"
+
+    on_a_plane(scenario)
+
+
+def test_what_nothing_scales_is_not_labelled_for_an_autoscaler_that_names_it():
+    async def scenario(plane):
+        await marking(plane)
+        slices = plane.client.resource(GroupVersionResource("discovery.k8s.io", "v1", "endpointslices"))
+        about = {"name": "web", "namespace": "default"}
+        await slices.create({"metadata": about, "addressType": "IPv4", "endpoints": [], "ports": []})
+        await autoscaler(plane, kind=("discovery.k8s.io/v1", "EndpointSlice"), **{CLAIM: "forged"})
+        assert "labels" not in (await slices.get("web", "default"))["metadata"]
 
     on_a_plane(scenario)
 

@@ -64,8 +64,8 @@ class ScaleTargetMarker:
             served = await self._templates.resource(target.api_version, target.kind)
         except UnknownKind:
             return DONE
-        if not served.namespaced:
-            return DONE
+        if not served.namespaced or "scale" not in served.subresources:
+            return DONE  # whoever writes autoscalers shall not label what they may not write otherwise
         item = await self._templates.item(served, Key(target.namespace, target.name))
         if item is None:
             return DONE
