@@ -124,7 +124,8 @@ class Engine:
         self.server = ApiServer(options)
         self.hub = Client(self.server.direct(ADMIN))
         lookup.client = Client(self.server.direct(component_user("karmada-webhook")))
-        clusters.connect(Client(self.server.direct(component_user("karmada-aggregated-apiserver"))), self.server.store)
+        reader = Client(self.server.direct(component_user("karmada-aggregated-apiserver")))
+        clusters.connect(reader, self.server.store, self.server.authorizer)
 
     async def restart_server(self) -> None:
         """Stop the control plane's API server and start another on what it stored, at the same address."""

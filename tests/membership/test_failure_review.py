@@ -26,7 +26,7 @@ async def server() -> Any:
         clusters = ClusterApi()
         server = await stack.enter_async_context(ApiServer(ApiServerOptions(apis=[clusters.local])))
         client = Client(server.direct(ADMIN))
-        clusters.connect(client, server.store)
+        clusters.connect(client, server.store, server.authorizer)
         for crd in definitions():
             await client.resource(CRDS).create(crd)
         for name in ("m1", "m2"):

@@ -10,11 +10,12 @@ from karmada.aggregated.failure_review import FailureReview
 from karmada.aggregated.identities import CLUSTERS, ClusterIdentities
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
+from karmada.aggregated.secret_guard import SecretGuard
 from karmada.aggregated.tunnel_endpoint import TunnelEndpoint
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
 from karmada.apiserver.aggregation.model import LocalApi
-from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.auth.model import Authorizer, UserInfo
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
 from karmada.apiserver.watchcache import Kind, StoreEvent, WatchCache
@@ -32,6 +33,7 @@ class ClusterApi:
         self.tunnels = Tunnels()
         self._identities = ClusterIdentities()
         self._guard = AgentGuard()
+        self._secrets = SecretGuard()
         self._proxy: ClusterProxy | None = None
         self._review: FailureReview | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -42,13 +44,14 @@ class ClusterApi:
                 (GROUP, PLURAL, REVIEW): Guarded(Access.RESOURCE, self._reviewed),
                 (GROUP, PLURAL, TUNNEL): Guarded(Access.RESOURCE, TunnelEndpoint(self.tunnels)),
             },
-            [self._guard, self._identities],
+            [self._guard, self._secrets, self._identities],
         )
 
-    def connect(self, hub: Client, store: WatchCache) -> None:
-        """Read Secrets with this client; Clusters are in this store."""
+    def connect(self, hub: Client, store: WatchCache, authorizer: Authorizer) -> None:
+        """Read Secrets with this client; Clusters are in this store; the authoriser says who may read what."""
         self._identities.connect(store)
         self._guard.connect(hub)
+        self._secrets.connect(authorizer)
         store.subscribe(self._seen, CLUSTERS)
         self._proxy = ClusterProxy(Upstreams(SecretAccess(hub), self.tunnels))
         self._review = FailureReview(hub)

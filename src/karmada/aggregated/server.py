@@ -41,4 +41,4 @@ class ClusterServer(GroupServer):
             serving=serving,
             clock=clock,
         )
-        self.api.connect(hub, self.store)
+        self.api.connect(hub, self.store, self.authorizer)

@@ -201,7 +201,7 @@ class ControlPlane:
         self.agents: dict[str, Supervisor] = {}
         """What runs for each cluster whose agent is in this process."""
         self._lookup.client = self.component(WEBHOOK)
-        self.clusters.connect(self.component(AGGREGATED), self.server.store)
+        self.clusters.connect(self.component(AGGREGATED), self.server.store, self.server.authorizer)
 
     def component(self, name: str) -> Client:
         """A client with the identity of a component."""
