@@ -1,10 +1,15 @@
 """Registries that name an OpenSearch: what they select is sent there, and a condition says how that goes."""
 
+import pytest
 from tests.membership.world import eventually
 from tests.search.fake_opensearch import FakeOpenSearch, listening
 from tests.search.world import PODS, REGISTRIES, Searched, pod, registry
 
+from karmada.apiserver.auth.model import UserInfo
+from karmada.machinery.client import Client
+from karmada.machinery.errors import Forbidden
 from karmada.machinery.transport import JSONObject
+from karmada.membership import objects
 
 
 async def backend(searched: Searched, reason: str) -> JSONObject:
@@ -43,3 +48,25 @@ async def test_a_registry_sends_what_it_selects_and_says_when_it_cannot(searched
             return [condition["type"] for condition in conditions] == ["Ready"]
 
         await eventually(silent)
+
+
+async def test_a_registry_names_only_a_secret_that_its_author_may_read(searched: Searched) -> None:
+    rule = {"apiGroups": ["search.karmada.io"], "resources": ["resourceregistries"], "verbs": ["create", "patch"]}
+    await searched.hub.resource(objects.CLUSTER_ROLES).create(objects.cluster_role("registries", [rule], {}))
+    subject = objects.user_subject("librarian")
+    await searched.hub.resource(objects.CLUSTER_ROLE_BINDINGS).create(
+        objects.cluster_role_binding("registries", subject)
+    )
+    librarian = Client(searched.world.plane.server.direct(UserInfo("librarian", ("system:authenticated",))))
+    registries = librarian.resource(REGISTRIES)
+    wanted = registry(("v1", "Pod"))
+    named = {"addresses": ["http://127.0.0.1:1"], "secretRef": {"namespace": "team-b", "name": "password"}}
+    wanted["spec"]["backendStore"] = {"openSearch": named}
+    with pytest.raises(Forbidden, match="you may not read Secret team-b/password"):
+        await registries.create(wanted)
+    await searched.hub.resource(REGISTRIES).create(wanted)
+    with pytest.raises(Forbidden, match="you may not read Secret team-b/password"):
+        await registries.patch("all", {"spec": {"backendStore": {"openSearch": {"addresses": ["http://127.0.0.1:2"]}}}})
+    await registries.patch("all", {"metadata": {"labels": {"team": "a"}}})
+    del named["secretRef"]
+    await registries.create({**wanted, "metadata": {"name": "plain"}})

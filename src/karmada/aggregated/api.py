@@ -10,10 +10,10 @@ from karmada.aggregated.failure_review import FailureReview
 from karmada.aggregated.identities import CLUSTERS, ClusterIdentities
 from karmada.aggregated.proxy.handler import ClusterProxy
 from karmada.aggregated.proxy.upstream import Upstreams
-from karmada.aggregated.secret_guard import SecretGuard
 from karmada.aggregated.tunnel_endpoint import TunnelEndpoint
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS, FeatureGates
+from karmada.apiserver.admission.named_secrets import NamedSecrets
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.model import Authorizer, UserInfo
 from karmada.apiserver.requests.access import Access, Guarded
@@ -25,6 +25,10 @@ from karmada.machinery.transport import EventType
 from karmada.membership.access import SecretAccess
 from karmada.membership.tunnel.tunnels import Tunnels
 
+_SECRETS = ("spec.secretRef", "spec.impersonatorSecretRef")
+_ADDRESS = ("apiEndpoint", "insecureSkipTLSVerification", "proxyHeader", "proxyURL", "syncMode")
+_SHOWN_TO = tuple(f"spec.{field}" for field in _ADDRESS)
+
 
 class ClusterApi:
     """What a server needs to serve clusters; `connect` gives it the client by which it reads Secrets."""
@@ -33,7 +37,7 @@ class ClusterApi:
         self.tunnels = Tunnels()
         self._identities = ClusterIdentities()
         self._guard = AgentGuard()
-        self._secrets = SecretGuard()
+        self._secrets = NamedSecrets(CLUSTERS, _SECRETS, _SHOWN_TO)
         self._proxy: ClusterProxy | None = None
         self._review: FailureReview | None = None
         self._tasks: set[asyncio.Task[None]] = set()

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.search.v1alpha1 import ResourceRegistry
+from karmada.apiserver.admission.named_secrets import NamedSecrets
 from karmada.apiserver.aggregation.model import LocalApi
+from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context
@@ -30,6 +32,9 @@ from karmada.search.sources import Finder
 from karmada.search.templates import Templates
 from karmada.search.templates_view import TemplatesView
 
+REGISTRIES = (GROUP, "resourceregistries")
+_OPENSEARCH = "spec.backendStore.openSearch"
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -41,6 +46,8 @@ class Surroundings:
     members: Members
     to_cluster: ToCluster
     to_control_plane: ToControlPlane
+    authorizer: Authorizer
+    """Says who may read the Secrets that registries name."""
     catalog: Catalog | None = None
     """Custom kinds with their columns, where the control plane is in the same process."""
 
@@ -56,17 +63,20 @@ class SearchApi:
         """`file` is where caches are kept over a restart; without one every start reads the members anew."""
         self._clock = clock
         self._file = file
+        self._secrets = NamedSecrets(REGISTRIES, (f"{_OPENSEARCH}.secretRef",), (f"{_OPENSEARCH}.addresses",))
         self.local = LocalApi(
             served_types(),
             {
                 (GROUP, SEARCH, ""): Guarded(Access.RESOURCE, self._searched),
                 (GROUP, PROXYING, ""): Guarded(Access.RESOURCE, self._proxied),
             },
+            [self._secrets],
         )
 
     def start(self, around: Surroundings, informers: InformerFactory, supervisor: Supervisor) -> Caches:
         """Follow clusters and registries, mirror what they call for, and answer from it."""
         clock = self._clock
+        self._secrets.connect(around.authorizer)
         caches = Caches(around.members, Kinds(around.catalog), supervisor, clock)
         index = FullText(self._file)
         caches.index = index

@@ -288,7 +288,13 @@ class ControlPlane:
             return
         client = self.component(SEARCH)
         around = Surroundings(
-            client, client, self._searched, self.clusters.forward, AsUser(self.server), self.server.catalog
+            client,
+            client,
+            self._searched,
+            self.clusters.forward,
+            AsUser(self.server),
+            self.server.authorizer,
+            self.server.catalog,
         )
         self.search.start(around, self._sharing(client), self.supervisor)
 

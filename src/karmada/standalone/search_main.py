@@ -51,7 +51,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 [api.local], hub, trust, name=COMPONENT, storage=storage, folder=folder, serving=serving
             ) as server:
                 registries = Client(server.direct(), field_manager=COMPONENT)
-                around = Surroundings(hub, registries, members, passed_on.to_cluster, passed_on.to_control_plane)
+                around = Surroundings(
+                    hub,
+                    registries,
+                    members,
+                    passed_on.to_cluster,
+                    passed_on.to_control_plane,
+                    server.authorizer,
+                )
                 api.start(around, InformerFactory(hub, server.supervisor), server.supervisor)
                 await serve(server, flags)
         finally:
