@@ -141,13 +141,25 @@ def test_a_member_that_another_joined_under_the_name_is_left_alone(mark):
     run(scenario)
 
 
-@pytest.mark.parametrize("value", [None, b"not: [a kubeconfig"], ids=["no secret", "no kubeconfig"])
+PLUGIN = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/sh", "interactiveMode": "Never"}
+
+
+def with_plugin():
+    config = kubeconfig("https://member:6443", b"")
+    config["users"][0]["user"] = {"exec": PLUGIN}
+    return yaml.safe_dump(config).encode()
+
+
+@pytest.mark.parametrize(
+    "value", [None, b"not: [a kubeconfig", with_plugin()], ids=["no secret", "no kubeconfig", "a program to start"]
+)
 def test_a_cluster_without_a_usable_secret_joins_once_there_is_one(value, caplog):
     async def scenario(world):
         if value is not None:
             await world.secret(value)
         await world.provision()
         assert await world.joined() is None
+        assert world.reached == []
         assert world.detector.controller.results["error"] > 0
         if value is not None:
             await world.management.resource(objects.SECRETS).delete(f"{NAME}-kubeconfig", "default")

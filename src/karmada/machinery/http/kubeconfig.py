@@ -123,7 +123,7 @@ def find_target(explicit: str = "", context: str = "", environment: Mapping[str,
 
 
 def from_bytes(content: bytes) -> Kubeconfig:
-    """A kubeconfig that is no file (from a Secret, say); it must not name files."""
+    """A kubeconfig that is no file (from a Secret, say): whoever wrote it may neither name files nor start programs."""
     return Kubeconfig([(None, _parse(content, "the kubeconfig"))])
 
 
@@ -186,10 +186,13 @@ def _material(base: "Place | None", entry: Mapping[str, Any], name: str) -> Mate
 
 
 def _plugin(user: str, base: "Place | None", entry: Mapping[str, Any]) -> ExecPlugin:
+    if base is None:
+        why = "which is not run for a kubeconfig that is no file itself: give a token or certificate"
+        raise KubeconfigError(f'user "{user}" uses an exec plugin, {why}')
     command = str(entry.get("command") or "")
     if not command:
         raise KubeconfigError(f'the exec plugin of user "{user}" has no command')
-    if os.sep in command and base is not None:
+    if os.sep in command:
         command = _absolute(base, command)
     return ExecPlugin(
         command=command,
