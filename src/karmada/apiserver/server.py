@@ -35,6 +35,7 @@ from karmada.apiserver.admission.lifecycle import NamespaceLifecycle, SystemPrio
 from karmada.apiserver.admission.limits import LimitRanger
 from karmada.apiserver.admission.model import AdmissionChain, AdmissionPlugin, AdmissionRequest
 from karmada.apiserver.admission.mutating_policies import MutatingPolicies
+from karmada.apiserver.admission.parameters import ParameterRights
 from karmada.apiserver.admission.pod_security import PodSecurity, PodSecurityLabels
 from karmada.apiserver.admission.policies import ValidatingPolicies
 from karmada.apiserver.admission.policy_sets import PolicySet
@@ -357,6 +358,7 @@ class ApiServer:
             MutatingPolicies(PolicySet(store, self.catalog, self.authorizer, "mutating"), self._canonical),
             MutatingWebhooks(hooks),
             EscalationCheck(self.identity.rbac),
+            ParameterRights(store, self.catalog, self.authorizer),
             ServiceAddresses(store, self.options.service_range, self.options.random),
             ValidatingPolicies(PolicySet(store, self.catalog, self.authorizer, "validating")),
             ValidatingWebhooks(hooks),
