@@ -57,13 +57,14 @@ async def test_nobody_grants_more_than_they_have(server, api):
 
 LEASES = GroupVersionResource("coordination.k8s.io", "v1", "leases")
 SERVICES = GroupVersionResource("", "v1", "services")
+PODS = GroupVersionResource("", "v1", "pods")
+WAYS = ("exec", "attach", "portforward")
 
 
 async def grant(api: Api, *verbs: str) -> None:
-    """Let bob do some things with services and leases, and with the status of services."""
-    rules = [
-        {"apiGroups": ["", LEASES.group], "resources": ["services", "services/status", "leases"], "verbs": [*verbs]}
-    ]
+    """Let bob do some things with services, their status, leases, and what leads into pods."""
+    resources = ["services", "services/status", "leases", *(f"pods/{way}" for way in WAYS)]
+    rules = [{"apiGroups": ["", LEASES.group], "resources": resources, "verbs": [*verbs]}]
     binding = {
         "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "x"},
         "subjects": [{"kind": "User", "name": "bob", "apiGroup": GROUP}],
@@ -102,3 +103,14 @@ async def test_who_may_change_what_is_there_does_not_create_what_is_not(server, 
         await bob.send(making(how, "made"))
     await grant(api, "get", "update", "patch", "create")
     await bob.send(making(how, "other"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_who_may_read_everything_does_not_enter_pods_by_a_websocket(server, api, way):
+    await grant(api, "get")
+    bob = server.direct(BOB)
+    with pytest.raises(errors.Forbidden, match=f'"bob" cannot create resource "pods/{way}"'):
+        await bob.send(Request(Verb.GET, PODS, "default", "nosuch", way))
+    await grant(api, "get", "create")
+    with pytest.raises(errors.NotFound):
+        await bob.send(Request(Verb.GET, PODS, "default", "nosuch", way))

@@ -11,6 +11,8 @@ from urllib.parse import parse_qs
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.auth.decisions import require
+from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
 from karmada.apiserver.requests.options import flag, integer
@@ -18,6 +20,8 @@ from karmada.apiserver.resources import JSONObject
 from karmada.machinery.httpserver.backends import ExecBackend, ExecRequest, LogBackend, LogRequest, PortForwardBackend
 from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.httpserver.model import HttpRequest
+
+_ENTERED = frozenset({"exec", "attach", "portforward"})
 
 
 class ProxyBackend(Protocol):
@@ -48,6 +52,10 @@ class Connect:
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
         """Find the object, ask admission, hand over to the backend."""
         type_ = call.served.type
+        if call.subresource in _ENTERED and call.verb != "create":
+            # WebSockets are opened by GET: who may read everything must not get into pods that way.
+            asked = ("create", type_.group, type_.version, type_.plural, call.subresource, call.namespace, call.name)
+            require(context.authorizer, call.user, Attributes(*asked))
         name = proxied_name(call.name) if call.subresource == "proxy" else call.name
         item = context.store.get(call.served.key, call.namespace, name)
         if item is None:
