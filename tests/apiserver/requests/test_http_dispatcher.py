@@ -13,6 +13,7 @@ from karmada.apiserver.storage.memory import MemoryStorage
 from karmada.machinery.httpserver.model import HttpRequest, HttpResponse, StreamResponse
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+WATCHED = "/api/v1/watch/namespaces/default/configmaps"
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
@@ -50,6 +51,11 @@ def decoded(answer: HttpResponse):
         ("POST", f"{MAPS}/x", 405, "MethodNotAllowed"),
         ("DELETE", "/api/v1/configmaps", 405, "MethodNotAllowed"),
         ("FOO", MAPS, 405, "MethodNotAllowed"),
+        ("POST", WATCHED, 405, "MethodNotAllowed"),
+        ("DELETE", WATCHED, 405, "MethodNotAllowed"),
+        ("PATCH", f"{WATCHED}/x", 405, "MethodNotAllowed"),
+        ("GET", "/api/v1/watch/namespaces/default/pods/p/log", 404, "NotFound"),
+        ("GET", "/api/v1/watch/namespaces/default/status", 404, "NotFound"),
         ("GET", f"{MAPS}?limit=x", 400, "BadRequest"),
     ],
 )

@@ -19,10 +19,12 @@ class PageNotFound(Exception):
 
 def verb_of(method: str, path: ResourcePath, params: dict[str, str]) -> str:
     """The verb of a request as authorisation knows it; empty for methods that mean nothing."""
+    if path.watch:
+        return "watch" if method in ("GET", "HEAD") else ""  # nothing else is done below that prefix
     if method == "GET" or method == "HEAD":
         if path.subresource:
             return "get"
-        if path.watch or (params and not path.name and flag(params, "watch")):
+        if params and not path.name and flag(params, "watch"):
             return "watch"
         return "get" if path.name else "list"
     if method == "DELETE":
@@ -67,6 +69,8 @@ def route(catalog: Catalog, method: str, verb: str, path: ResourcePath) -> Serve
 def _check(served: Served, method: str, verb: str, path: ResourcePath) -> None:
     """Refuse what a resource does not have: decided by which parts a path has, not by what they are."""
     type_ = served.type
+    if verb == "watch" and path.subresource:
+        raise not_served()  # only the old prefix makes it a watch
     if type_.verbs == ("create",) and (path.name or (type_.namespaced and not path.namespace)):
         raise not_served()  # nothing of it is kept, hence there is neither a name nor a list
     if type_.open:
