@@ -15,6 +15,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.errors import Forbidden, NotFound
 from karmada.machinery.options import Options
 from karmada.machinery.transport import GroupVersionResource
+from karmada.membership import objects
 from karmada.simulator.spec import FleetSpec, MemberSpec, NodePool
 from karmada.standalone.control_plane import ControlPlaneOptions
 from karmada.testing.federation import PROBING, Federation
@@ -93,6 +94,13 @@ async def test_others_may_not_read_decisions() -> None:
         stranger = Client(server.direct(UserInfo("stranger", ("system:authenticated",))))
         with pytest.raises(Forbidden, match=r'cannot get resource "resourcebindings".*in the namespace "default"'):
             await stranger.transport.raw("GET", "/decisions/default/web-deployment")
+        admin = Client(server.direct())
+        pages = objects.cluster_role("pages", [{"nonResourceURLs": ["*"], "verbs": ["get"]}])
+        await admin.resource(objects.CLUSTER_ROLES).create(pages)
+        binding = objects.cluster_role_binding("pages", objects.user_subject("stranger"))
+        await admin.resource(objects.CLUSTER_ROLE_BINDINGS).create(binding)
+        with pytest.raises(NotFound):  # it is no page of its own, and none about the binding
+            await stranger.transport.raw("GET", "/decisions/default/web-deployment/")
 
 
 async def test_a_policy_moves_replicas_out_of_a_cluster_that_is_too_full(federation: Federation) -> None:

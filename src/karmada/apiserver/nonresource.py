@@ -119,7 +119,7 @@ class ServerPages:
 
     async def answer(self, method: str, path: str, params: Mapping[str, str], accept: str) -> Answer | None:
         """The page at a path, None where there is none."""
-        path = path.rstrip("/") or "/"
+        asked, path = path, path.rstrip("/") or "/"
         head = path[1:].partition("/")[0]
         route = self.routes.get(path) or self.routes.get(f"/{head}/")
         if route is not None:
@@ -127,8 +127,8 @@ class ServerPages:
                 raise method_not_allowed()
             found = route.handle(PageRequest(path, params, accept))
             return await found if isinstance(found, Awaitable) else found
-        if method == "GET" and (page := self.own.get(head)) is not None and page.about(path) is not None:
-            return await page.answer(path)
+        if method == "GET" and (page := self.own.get(head)) is not None and page.about(asked) is not None:
+            return await page.answer(asked)
         return None
 
     def _only_read(self, path: str) -> bool:
