@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from karmada.apiserver.admission.addresses import DEFAULT_RANGE, ServiceAddresses
+from karmada.apiserver.admission.claim_rights import ClaimRights
 from karmada.apiserver.admission.claim_sizes import ClaimSizes
 from karmada.apiserver.admission.defaults import (
     DefaultIngressClass,
@@ -353,6 +354,7 @@ class ApiServer:
             VolumePhase(store, self.options.now),
             DeviceTaintTimes(self.options.now),
             DeviceAdmins(store),
+            ClaimRights(self.authorizer),
             *(plugin for api in self.options.apis for plugin in api.admission),
             *self.options.admission,
             MutatingPolicies(PolicySet(store, self.catalog, self.authorizer, "mutating"), self._canonical),

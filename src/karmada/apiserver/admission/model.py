@@ -44,6 +44,8 @@ class AdmissionRequest(msgspec.Struct, eq=False):
     audit: dict[str, str] = msgspec.field(default_factory=dict)
     concerned: "list[AdmissionPlugin] | None" = None
     """The plugins that have anything to do with the request, found once."""
+    verb: str = ""
+    """Of an update: what was authorised, `update` or `patch`."""
 
 
 class AdmissionPlugin(Protocol):

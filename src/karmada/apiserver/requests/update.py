@@ -212,6 +212,7 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         change.options.dry_run,
         change.view_kind,
         call.warnings,
+        verb=call.verb,
     )
     if not change.admitted:
         await context.admission.mutate(request)

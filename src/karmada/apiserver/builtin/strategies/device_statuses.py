@@ -29,7 +29,7 @@ def prepare_claim_status(obj: JSONObject, old: JSONObject) -> None:
     if before is None or not status.get("devices"):
         return
     gone = _allocated(before) - _allocated(status.get("allocation"))
-    kept = [device for device in status["devices"] if _device_id(device) not in gone]
+    kept = [device for device in status["devices"] if device_id(device) not in gone]
     if kept:
         status["devices"] = kept
     else:
@@ -68,22 +68,23 @@ def _consumers(reserved: list[JSONObject]) -> Errors:
     return errors
 
 
-def _device_id(device: JSONObject) -> tuple[Any, ...]:
+def device_id(device: JSONObject) -> tuple[Any, ...]:
+    """Which device a result of an allocation, or an entry of a status, is about."""
     return tuple(device.get(field) or "" for field in ("driver", "pool", "device", "shareID"))
 
 
 def _allocated(allocation: JSONObject | None) -> set[tuple[Any, ...]]:
-    return {_device_id(one) for one in ((allocation or {}).get("devices") or {}).get("results") or ()}
+    return {device_id(one) for one in ((allocation or {}).get("devices") or {}).get("results") or ()}
 
 
 def _devices(devices: list[JSONObject], allocated: set[tuple[Any, ...]]) -> Errors:
     errors: Errors = []
-    again = set(repeated(map(_device_id, devices)))
+    again = set(repeated(map(device_id, devices)))
     for index, device in enumerate(devices):
         place = f"status.devices[{index}]"
         errors += _identity(device, place)
-        shown = "/".join(str(part) for part in _device_id(device) if part)
-        if _device_id(device) not in allocated:
+        shown = "/".join(str(part) for part in device_id(device) if part)
+        if device_id(device) not in allocated:
             errors.append(invalid(place, shown, "must be an allocated device in the claim"))
         given = device.get("conditions") or []
         errors += too_many(f"{place}.conditions", given, _MOST_CONDITIONS) + conditions(f"{place}.conditions", given)
