@@ -33,6 +33,9 @@ class FakeObjects:
         obj = self.objects.get((kind, namespace, name))
         return None if obj is None else obj["metadata"]["uid"]
 
+    def deleted_at(self, kind, namespace, name):
+        return self.objects[kind, namespace, name]["metadata"].get("deletionTimestamp", "")
+
     def read(self, kind, namespace, name):
         return self.objects.get((kind, namespace, name))
 

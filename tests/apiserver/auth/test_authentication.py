@@ -10,10 +10,16 @@ from karmada.apiserver.auth.impersonation import impersonate
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.apiserver.auth.rbac import RbacAuthorizer
+from karmada.apiserver.auth.service_accounts import Verified
 from karmada.apiserver.auth.static_tokens import StaticTokens
+from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.apiserver.times import rfc3339
+from karmada.machinery.client import Client
 from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.transport import GroupVersionResource
 
 DAY = 86400
+ACCOUNTS = GroupVersionResource("", "v1", "serviceaccounts")
 
 
 def der(pem: bytes) -> bytes:
@@ -121,6 +127,26 @@ def test_a_projected_token_lives_with_its_account_and_pod(chain, tokens, objects
     refused(chain, bearer(token))
 
 
+@pytest.mark.parametrize(
+    ("kind", "namespace", "name"), [("serviceaccounts", "ns", "sa"), ("pods", "ns", "p"), ("nodes", "", "n")]
+)
+def test_a_projected_token_ends_with_a_deletion_that_a_finalizer_holds_back(
+    chain, tokens, objects, clock, kind, namespace, name
+):
+    from karmada.apiserver.auth.service_accounts import Bound
+
+    clock.now = float(int(clock.now))
+    for each in (("serviceaccounts", "ns", "sa"), ("pods", "ns", "p"), ("nodes", "", "n")):
+        objects.put(*each)
+    bound = Bound("node", "n", "uid-n") if kind == "nodes" else Bound("pod", "p", "uid-p")
+    token = tokens.mint("ns", "sa", "uid-sa", tokens.audiences, 600, bound)
+    objects.put(kind, namespace, name, metadata={"deletionTimestamp": rfc3339(clock.now)})
+    clock.now += 60
+    assert chain.authenticate(bearer(token), None)
+    clock.now += 1
+    refused(chain, bearer(token))
+
+
 def test_a_token_for_another_audience_is_refused(chain, tokens, objects):
     objects.put("serviceaccounts", "ns", "sa")
     refused(chain, bearer(tokens.mint("ns", "sa", "uid-sa", ["vault"], 600)))
@@ -142,13 +168,49 @@ def test_an_unsigned_token_is_refused(chain, tokens, objects):
     refused(chain, bearer(f"{header}.{claims}."))
 
 
-def test_a_legacy_token_lives_with_its_secret(chain, tokens, objects):
+def legacy(tokens, objects) -> str:
+    """The token of a Secret."""
     objects.put("serviceaccounts", "ns", "sa")
     token = tokens.mint_legacy("ns", "sa", "uid-sa", "s")
-    secret = objects.put("secrets", "ns", "s", data={"token": base64.b64encode(token.encode()).decode()})
+    objects.put("secrets", "ns", "s", data={"token": base64.b64encode(token.encode()).decode()})
+    return token
+
+
+def test_a_legacy_token_lives_with_its_secret(chain, tokens, objects):
+    token = legacy(tokens, objects)
+    secret = objects.read(("", "secrets"), "ns", "s")
     assert chain.authenticate(bearer(token), None).name == "system:serviceaccount:ns:sa"
     secret["data"]["token"] = ""
     refused(chain, bearer(token))
+
+
+@pytest.mark.parametrize("kind", ["secrets", "serviceaccounts"])
+def test_a_legacy_token_ends_when_its_deletion_begins(chain, tokens, objects, clock, kind):
+    token = legacy(tokens, objects)
+    deleted = objects.read(("", kind), "ns", "s" if kind == "secrets" else "sa")
+    deleted["metadata"]["deletionTimestamp"] = rfc3339(clock.now)
+    refused(chain, bearer(token))
+
+
+def test_a_legacy_token_that_is_marked_as_invalid_is_refused(chain, tokens, objects):
+    token = legacy(tokens, objects)
+    secret = objects.read(("", "secrets"), "ns", "s")
+    secret["metadata"]["labels"] = {"kubernetes.io/legacy-token-invalid-since": "2026-01-01"}
+    refused(chain, bearer(token))
+
+
+async def test_a_stored_service_account_is_known_to_be_deleted():
+    now = [1_800_000_000.0]
+    async with ApiServer(ApiServerOptions(now=lambda: now[0])) as server:
+        accounts = Client(server.direct()).resource(ACCOUNTS)
+        held = {"metadata": {"name": "sa", "namespace": "default", "finalizers": ["a.example.com/b"]}}
+        uid = (await accounts.create(held))["metadata"]["uid"]
+        tokens = server.identity.tokens
+        token = tokens.mint("default", "sa", uid, tokens.audiences, 600)
+        await accounts.delete("sa", "default")
+        assert isinstance(tokens.verify(token), Verified)
+        now[0] += 61
+        assert tokens.verify(token) == "service account default/sa has been deleted"
 
 
 def bootstrap_secret(objects, **changes):

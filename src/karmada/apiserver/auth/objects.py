@@ -14,6 +14,7 @@ SERVICE_ACCOUNTS: Kind = ("", "serviceaccounts")
 SECRETS: Kind = ("", "secrets")
 PODS: Kind = ("", "pods")
 NODES: Kind = ("", "nodes")
+_DELETED = b'"deletionTimestamp":'
 
 
 class Objects(Protocol):
@@ -21,6 +22,10 @@ class Objects(Protocol):
 
     def uid(self, kind: Kind, namespace: str, name: str) -> str | None:
         """Uid of an object without decoding it; None when it does not exist."""
+        ...
+
+    def deleted_at(self, kind: Kind, namespace: str, name: str) -> str:
+        """The time at which an object that is still there was to go; empty where it stays."""
         ...
 
     def read(self, kind: Kind, namespace: str, name: str) -> JSONObject | None:
@@ -38,6 +43,13 @@ class StoredObjects:
         """Uid of an object without decoding it; None when it does not exist."""
         item = self._store.get(kind, namespace, name)
         return None if item is None else item.index.uid
+
+    def deleted_at(self, kind: Kind, namespace: str, name: str) -> str:
+        """The time at which an object that is still there was to go; empty where it stays."""
+        item = self._store.get(kind, namespace, name)
+        if item is None or _DELETED not in item.body:  # nearly always, and known without decoding
+            return ""
+        return str(orjson.loads(item.body)["metadata"].get("deletionTimestamp") or "")
 
     def read(self, kind: Kind, namespace: str, name: str) -> JSONObject | None:
         """A decoded object; None when it does not exist."""

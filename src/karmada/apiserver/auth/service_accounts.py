@@ -1,25 +1,30 @@
 """Service-account tokens: minting and verifying, projected (bound, expiring) and legacy (from a Secret).
 
 A projected token is good while it has not expired, its service account has the uid it names, and the Pod, Secret or
-Node it is bound to still exists with the uid it names. A legacy token is good while its Secret holds it.
+Node it is bound to still exists with the uid it names; one that is deleted and held back by finalizers counts as gone.
+A legacy token is good while its Secret holds it, and neither that nor the service account is being deleted.
 Signatures are checked once per token; existence is checked on every request, from memory.
 """
 
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from karmada.apiserver.auth import jwt
 from karmada.apiserver.auth.certificates import AUTHENTICATED, CREDENTIAL_ID
 from karmada.apiserver.auth.model import UserInfo
-from karmada.apiserver.auth.objects import NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Objects
+from karmada.apiserver.auth.objects import NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Kind, Objects
 
 LEGACY_ISSUER = "kubernetes/serviceaccount"
 DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local"
 USER_PREFIX = "system:serviceaccount:"
 CACHE_SIZE = 8192
 EXTRA = "authentication.kubernetes.io"
+INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
+LEEWAY = 60.0
+"""Seconds that clocks may differ by."""
 _BOUND = {"pod": PODS, "secret": SECRETS, "node": NODES}
 
 
@@ -154,7 +159,7 @@ class ServiceAccountTokens:
         at = self._clock()
         if at >= claims["exp"]:
             return "service account token has expired"
-        if at < claims["nbf"] - 60:
+        if at < claims["nbf"] - LEEWAY:
             return "service account token is not valid yet"
         private = claims["kubernetes.io"]
         namespace, account = private["namespace"], private["serviceaccount"]
@@ -163,6 +168,8 @@ class ServiceAccountTokens:
             return f'serviceaccounts "{account["name"]}" not found'
         if uid != account["uid"]:
             return f"service account UID ({uid}) does not match claim ({account['uid']})"
+        if self._is_gone(SERVICE_ACCOUNTS, namespace, account["name"], at):
+            return f"service account {namespace}/{account['name']} has been deleted"
         extra: dict[str, tuple[str, ...]] = {}
         if "jti" in claims:
             extra[CREDENTIAL_ID] = (f"JTI={claims['jti']}",)
@@ -174,7 +181,8 @@ class ServiceAccountTokens:
             # The node of a pod-bound token is a hint only: the pod decides how long the token lives.
             if kind != "node" or pod is None:
                 home = "" if kind == "node" else namespace
-                if self._objects.uid(stored, home, reference["name"]) != reference["uid"]:
+                found = self._objects.uid(stored, home, reference["name"])
+                if found != reference["uid"] or self._is_gone(stored, home, reference["name"], at):
                     return "service account token has been invalidated"
             if kind != "secret":
                 extra[f"{EXTRA}/{kind}-name"] = (reference["name"],)
@@ -189,12 +197,19 @@ class ServiceAccountTokens:
         namespace, name = claims[f"{prefix}namespace"], claims[f"{prefix}service-account.name"]
         secret = self._objects.read(SECRETS, namespace, claims[f"{prefix}secret.name"])
         stored = ((secret or {}).get("data") or {}).get("token", "")
-        if base64.b64decode(stored) != token.encode():
+        if base64.b64decode(stored) != token.encode() or _is_invalidated(secret or {}):
             return "token has been invalidated"
         uid = self._objects.uid(SERVICE_ACCOUNTS, namespace, name)
         if uid is None or uid != claims[f"{prefix}service-account.uid"]:
             return "the service account's UID does not match the token"
+        if self._objects.deleted_at(SERVICE_ACCOUNTS, namespace, name):
+            return f"service account {namespace}/{name} has been deleted"
         return Verified(_user(namespace, name, uid, {}), self.audiences)
+
+    def _is_gone(self, kind: Kind, namespace: str, name: str, at: float) -> bool:
+        """Whether an object was to be gone by now, whatever finalizers hold it back."""
+        deleted = self._objects.deleted_at(kind, namespace, name)
+        return bool(deleted) and datetime.fromisoformat(deleted).timestamp() < at - LEEWAY
 
     # Discovery.
 
@@ -211,6 +226,12 @@ class ServiceAccountTokens:
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": sorted({key.algorithm for key in self._keys.values()}),
         }
+
+
+def _is_invalidated(secret: dict[str, Any]) -> bool:
+    """Whether a Secret that holds a token is being deleted, or marked as of no use any more."""
+    metadata = secret.get("metadata") or {}
+    return bool(metadata.get("deletionTimestamp") or (metadata.get("labels") or {}).get(INVALID_SINCE))
 
 
 def _user(namespace: str, name: str, uid: str, extra: dict[str, tuple[str, ...]]) -> UserInfo:
