@@ -105,6 +105,35 @@ async def test_pods_meet_the_standard_of_their_namespace(api):
     assert await api.create("pods", body, namespace="n")
 
 
+BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
+
+
+async def test_containers_for_debugging_meet_the_standard_of_their_namespace(api):
+    await api.create("namespaces", {"metadata": {"name": "n", "labels": BASELINE}})
+    await api.create("pods", pod("a"), namespace="n")
+    for privileged in (True, False):
+        debugger = {"name": "d", "image": "i", "securityContext": {"privileged": privileged}}
+        body = {"spec": {"ephemeralContainers": [debugger]}}
+        where = {"namespace": "n", "subresource": "ephemeralcontainers"}
+        if not privileged:
+            await api.patch("pods", "a", body, PatchType.STRATEGIC, **where)
+            continue
+        with pytest.raises(errors.Forbidden, match=r'violates PodSecurity .* \(container "d" must not set'):
+            await api.patch("pods", "a", body, PatchType.STRATEGIC, **where)
+
+
+async def test_a_pod_from_before_a_standard_may_be_changed_but_not_run_anything_else(api):
+    await api.create("namespaces", {"metadata": {"name": "n"}})
+    old = pod("a")
+    old["spec"]["hostNetwork"] = True
+    await api.create("pods", old, namespace="n")
+    await api.patch("namespaces", "n", {"metadata": {"labels": BASELINE}})
+    await api.patch("pods", "a", {"spec": {"activeDeadlineSeconds": 5}}, namespace="n")
+    image = {"spec": {"containers": [{"name": "c", "image": "another"}]}}
+    with pytest.raises(errors.Forbidden, match="host namespaces"):
+        await api.patch("pods", "a", image, PatchType.STRATEGIC, namespace="n")
+
+
 async def test_a_policy_denies_what_its_rules_forbid(api):
     group = "admissionregistration.k8s.io"
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import orjson
-
 from karmada.api import field_errors
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
@@ -19,6 +17,7 @@ from karmada.apiserver.watchcache import Kind, WatchCache
 
 _PODS: Kind = ("", "pods")
 _NAMESPACES: Kind = ("", "namespaces")
+_PARTS = ("ephemeralcontainers", "resize")
 _PREFIX = "pod-security.kubernetes.io/"
 _TEMPLATES: dict[Kind, tuple[str, ...]] = {
     ("", "podtemplates"): ("template",),
@@ -83,10 +82,12 @@ class PodSecurity:
         self._store = store
 
     def applies(self, request: AdmissionRequest) -> bool:
-        """Pods and workloads in namespaces that name a standard."""
-        if request.subresource or request.operation not in (Operation.CREATE, Operation.UPDATE):
+        """Pods, parts of pods and workloads in namespaces that name a standard."""
+        if request.operation not in (Operation.CREATE, Operation.UPDATE):
             return False
         kind = request.type.stored_as
+        if request.subresource and not (kind == _PODS and request.subresource in _PARTS):
+            return False
         return (kind == _PODS or kind in _TEMPLATES) and any(self._labels(request.namespace))
 
     def _labels(self, namespace: str) -> dict[str, str]:
@@ -123,8 +124,15 @@ def _pod_of(request: AdmissionRequest) -> JSONObject | None:
 
 
 def _only_minor(request: AdmissionRequest) -> bool:
-    new, old = request.object or {}, request.old or {}
-    return bool(orjson.dumps(new.get("spec")) == orjson.dumps(old.get("spec")))
+    """Whether a pod runs nothing that it did not run before: it may have been there before the standard was."""
+    new, old = ((obj or {}).get("spec") or {} for obj in (request.object, request.old))
+    if any(_images(new, field) != _images(old, field) for field in ("containers", "initContainers")):
+        return False
+    return set(_images(new, "ephemeralContainers")) <= set(_images(old, "ephemeralContainers"))
+
+
+def _images(spec: JSONObject, field: str) -> list[tuple[str, str]]:
+    return [(container.get("name") or "", container.get("image") or "") for container in spec.get(field) or ()]
 
 
 def _violations(labels: dict[str, str], mode: str, pod: JSONObject) -> str:
