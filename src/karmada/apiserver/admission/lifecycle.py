@@ -36,8 +36,6 @@ class NamespaceLifecycle:
             if request.name in PROTECTED:
                 raise forbidden("", "namespaces", request.name, "this namespace may not be deleted")
             return
-        if request.subresource:
-            return
         item = self._store.get(_NAMESPACES, "", request.namespace)
         if item is None:
             raise not_found("", "namespaces", request.namespace)

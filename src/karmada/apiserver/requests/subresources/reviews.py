@@ -2,6 +2,7 @@
 
 import orjson
 
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.auth.reviews import REVIEWS, Review, ReviewContext
@@ -9,10 +10,12 @@ from karmada.apiserver.requests import bodies, decoding, metadata, ownership
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.negotiation import refuse_tables
-from karmada.apiserver.requests.options import write_options
+from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.requests.pipeline import Specials, Verb
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.times import rfc3339
+
+_TOKEN_REQUEST = ("authentication.k8s.io", "v1", "TokenRequest")
 
 
 def review_handlers(identity: Identity, authorizer: Authorizer) -> Specials:
@@ -52,10 +55,33 @@ def token_handler(identity: Identity) -> Verb:
         from karmada.apiserver.auth.token_request import TokenRequestContext, create_token
 
         refuse_tables(call.view)
-        write_options(dict(call.params), "CreateOptions")
+        options = write_options(dict(call.params), "CreateOptions")
         body, _ = bodies.tree(call, "TokenRequest")
-        obj: JSONObject = body if isinstance(body, dict) else {}
+        obj = await _admitted(context, call, body if isinstance(body, dict) else {}, options)
         request = TokenRequestContext(identity.tokens, identity.objects, context.now())
         return Answer(201, orjson.dumps(create_token(call.namespace, call.name, obj, request)))
 
     return answer
+
+
+async def _admitted(context: Context, call: Call, obj: JSONObject, options: WriteOptions) -> JSONObject:
+    """A request for a token as admission leaves it: webhooks and policies may limit tokens, or refuse them."""
+    group, version, kind = _TOKEN_REQUEST
+    meta = {"name": call.name, "namespace": call.namespace, **(obj.get("metadata") or {})}
+    request = AdmissionRequest(
+        Operation.CREATE,
+        call.served.type,
+        call.namespace,
+        call.name,
+        call.subresource,
+        {**obj, "kind": kind, "apiVersion": f"{group}/{version}", "metadata": meta},
+        None,
+        call.user,
+        admission_options(options, "CreateOptions"),
+        options.dry_run,
+        _TOKEN_REQUEST,
+        call.warnings,
+    )
+    await context.admission.mutate(request)
+    await context.admission.validate(request)
+    return request.object or obj
