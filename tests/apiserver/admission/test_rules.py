@@ -105,6 +105,26 @@ async def test_pods_meet_the_standard_of_their_namespace(api):
     assert await api.create("pods", body, namespace="n")
 
 
+async def test_one_priority_class_is_for_pods_that_name_none(api):
+    type_ = GroupVersionResource("scheduling.k8s.io", "v1", "priorityclasses")
+    for name, default in (("a", True), ("b", False)):
+        body = {"metadata": {"name": name}, "value": 5, "globalDefault": default}
+        await make(api, type_.group, type_.version, type_.resource, body, "")
+
+    async def mark(name: str, default: bool) -> None:
+        body = {"globalDefault": default, "description": "x"}
+        await api.transport.send(Request(Verb.PATCH, type_, name=name, body=body, patch_type=PatchType.MERGE))
+
+    await mark("a", True)
+    with pytest.raises(errors.Forbidden, match="PriorityClass a is already marked as default"):
+        await mark("b", True)
+    second = {"metadata": {"name": "c"}, "value": 5, "globalDefault": True}
+    with pytest.raises(errors.Forbidden, match="Only one default can exist"):
+        await make(api, type_.group, type_.version, type_.resource, second, "")
+    await mark("a", False)
+    await mark("b", True)
+
+
 BASELINE = {"pod-security.kubernetes.io/enforce": "baseline"}
 
 

@@ -95,6 +95,25 @@ def _default_class(classes: list[JSONObject]) -> JSONObject | None:
     return min(defaults, key=lambda obj: int(obj.get("value") or 0)) if defaults else None
 
 
+class OneDefaultPriority(_OnCreate):
+    """Refuses a second priority class for pods that name none."""
+
+    kind = _PRIORITY_CLASSES
+    operations = (Operation.CREATE, Operation.UPDATE)
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        """Nothing to change."""
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        """Look for another one."""
+        if not (request.object or {}).get("globalDefault"):
+            return
+        default = _default_class(self._objects(_PRIORITY_CLASSES))
+        if default is not None and (request.old is None or default["metadata"]["name"] != request.name):
+            name = default["metadata"]["name"]
+            raise refusal(request, f"PriorityClass {name} is already marked as default. Only one default can exist")
+
+
 class PodTolerations(_OnCreate):
     """Lets pods stay a while on nodes that are not ready or unreachable."""
 
