@@ -50,6 +50,19 @@ async def test_a_quota_on_compute_demands_requests(api):
         await api.create("pods", pod("b", requests={"cpu": "600m"}))
 
 
+async def test_a_pod_is_not_resized_beyond_a_quota(api):
+    await api.create("pods", pod("a", requests={"cpu": "100m"}))
+    await quota(api, **{"requests.cpu": "500m"})
+    for cpu in ("400m", "900m", "500m"):
+        container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+        where = {"subresource": "resize", "body": {"spec": {"containers": [container]}}}
+        if cpu != "900m":
+            await api.patch("pods", "a", kind=PatchType.STRATEGIC, **where)
+            continue
+        with pytest.raises(errors.Forbidden, match=r"exceeded quota: q, requested: requests\.cpu=500m, used: .*=300m"):
+            await api.patch("pods", "a", kind=PatchType.STRATEGIC, **where)
+
+
 async def test_together_no_more_is_admitted_than_the_quota_allows(api):
     await quota(api, configmaps="3")
     tries = (api.create("configmaps", configmap(f"c{n}")) for n in range(8))

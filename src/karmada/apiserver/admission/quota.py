@@ -34,8 +34,10 @@ class ResourceQuotas:
         self._present = Presence(store, _QUOTAS)
 
     def applies(self, request: AdmissionRequest) -> bool:
-        """Writes of objects where there are quotas."""
-        return not request.subresource and request.namespace in self._present
+        """Writes of objects where there are quotas, and pods that get other resources."""
+        if request.subresource and (request.subresource, request.type.stored_as) != ("resize", ("", "pods")):
+            return False
+        return request.namespace in self._present
 
     async def mutate(self, request: AdmissionRequest) -> None:
         """Nothing to change."""
