@@ -2,12 +2,14 @@
 
 import pytest
 from tests.controllers.plane import CLUSTERS, WORKS, OneMember, on_a_plane, server
-from tests.controllers.test_endpointslice_dispatch import MCS, brought, collected, gate, slice_of
+from tests.controllers.test_endpointslice_dispatch import MCS, brought, collected, gate, service_of, slice_of
 from tests.controllers.test_multicluster_service import MARKER, SERVICES, started, works
 
-from karmada.api import names
+from karmada.api import finalizers, names
 from karmada.controllers.manager import ControllerManager
 from karmada.controllers.selection import Selection
+from karmada.controllers.ungated import once_needed
+from karmada.machinery.controller import Controller
 from karmada.machinery.errors import NotFound
 from karmada.machinery.supervisor import Supervisor
 
@@ -80,3 +82,44 @@ def test_a_cluster_that_leaves_is_not_held_by_its_endpoints():
         assert [cluster for cluster, _ in await works(plane) if cluster == "a"] == []
 
     without_its_gate(test)
+
+
+def begun(plane):
+    """The names of controllers that a part without its gate has begun, so far none."""
+    names_of = []
+
+    class Begun(Controller):
+        async def run(self):
+            names_of.append(self.name)
+            await plane.clock.sleep(10**6)
+
+    plane.supervisor.start("part", once_needed(plane.context, lambda: Begun("part", None)))
+    return names_of
+
+
+def test_where_no_service_was_exposed_the_controllers_do_not_begin():
+    async def test(plane):
+        await plane.client.resource(MCS).create(service_of(consumers=("c",)))
+        await plane.cluster("a")
+        exporting = collected("a", slice_of("web-1"), use="ServiceExport")
+        await plane.client.resource(WORKS).create(exporting)
+        found = begun(plane)
+        await plane.clock.sleep(60)
+        assert found == []
+        held = {"metadata": {"finalizers": [finalizers.MULTI_CLUSTER_SERVICE]}}
+        await plane.client.resource(MCS).patch("web", held, "default")
+        await plane.clock.sleep(1)
+        assert found == ["part"]
+
+    on_a_plane(test)
+
+
+def test_a_work_that_is_left_of_a_service_suffices():
+    async def test(plane):
+        await plane.cluster("a")
+        await plane.client.resource(WORKS).create(collected("a", slice_of("web-1")))
+        found = begun(plane)
+        await plane.clock.sleep(1)
+        assert found == ["part"]
+
+    on_a_plane(test)

@@ -51,6 +51,7 @@ from karmada.controllers.sharding import Divide, by_binding, by_cluster, by_memb
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.taint_manager import TaintManager, TaintManagerOptions
 from karmada.controllers.templates import Templates
+from karmada.controllers.ungated import once_needed
 from karmada.controllers.unified_auth import UnifiedAuthController
 from karmada.controllers.work_status import WorkStatusController
 from karmada.controllers.workload_rebalancer import WorkloadRebalancerController
@@ -275,8 +276,12 @@ def _service_import(shared: Shared) -> Iterable[tuple[str, Part]]:
     yield "serviceImport", ServiceImportController(shared.context).controller
 
 
+def _of_services(shared: Shared, build: Callable[[], Controller[Any]]) -> Part:
+    return build() if shared.context.gates.enabled(SERVICES) else once_needed(shared.context, build)
+
+
 def _multicluster_service(shared: Shared) -> Iterable[tuple[str, Part]]:
-    yield "multiclusterservice", MultiClusterServiceController(shared.context).controller
+    yield "multiclusterservice", _of_services(shared, lambda: MultiClusterServiceController(shared.context).controller)
 
 
 def _endpointslice_collect(shared: Shared) -> Iterable[tuple[str, Part]]:
@@ -287,7 +292,10 @@ def _endpointslice_collect(shared: Shared) -> Iterable[tuple[str, Part]]:
 def _endpointslice_dispatch(shared: Shared) -> Iterable[tuple[str, Part]]:
     options = shared.options.of(EndpointOptions)
     works = shared.context.informers.of(Work)
-    yield "endpointsliceDispatch", EndpointSliceDispatcher(shared.context, options).controller
+    yield (
+        "endpointsliceDispatch",
+        _of_services(shared, lambda: EndpointSliceDispatcher(shared.context, options).controller),
+    )
     if shared.context.gates.enabled(SERVICES):
         yield "endpointsliceDispatch leftovers", LeftoverSlices(shared.context, shared.members, works).controller
 
