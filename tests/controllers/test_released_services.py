@@ -10,8 +10,9 @@ from karmada.controllers.manager import ControllerManager
 from karmada.controllers.selection import Selection
 from karmada.controllers.ungated import once_needed
 from karmada.machinery.controller import Controller
-from karmada.machinery.errors import NotFound
+from karmada.machinery.errors import NotFound, Unavailable
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import Verb
 
 SLICE = names.work_name("EndpointSlice", "web-1", "default")
 RUNNING = Selection(("multiclusterservice", "endpointsliceDispatch", "endpointsliceCollect"))
@@ -120,6 +121,26 @@ def test_a_work_that_is_left_of_a_service_suffices():
         await plane.client.resource(WORKS).create(collected("a", slice_of("web-1")))
         found = begun(plane)
         await plane.clock.sleep(1)
+        assert found == ["part"]
+
+    on_a_plane(test)
+
+
+def test_a_work_that_is_left_of_a_service_is_found_by_a_server_that_was_busy_first():
+    async def test(plane):
+        await plane.cluster("a")
+        await plane.client.resource(WORKS).create(collected("a", slice_of("web-1")))
+
+        async def busy(request):
+            if request.resource == WORKS and request.verb is Verb.LIST:
+                raise Unavailable("busy")
+
+        plane.transport.before = busy
+        found = begun(plane)
+        await plane.clock.sleep(60)
+        assert found == []
+        plane.transport.before = None
+        await plane.clock.sleep(300)
         assert found == ["part"]
 
     on_a_plane(test)

@@ -1,6 +1,7 @@
 """Controllers of MultiClusterServices where their feature gate is off: they run once there is something to release."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,11 +9,15 @@ from karmada.api import finalizers, labels
 from karmada.api.networking.v1alpha1 import MultiClusterService
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.context import Context
+from karmada.machinery.backoff import Backoff
 from karmada.machinery.client import type_of
 from karmada.machinery.controller import Controller
+from karmada.machinery.errors import ApiError
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
+
+log = logging.getLogger(__name__)
 
 MADE = Scope(labels=labels.MULTI_CLUSTER_SERVICE_NAME)
 """The Works that were made for MultiClusterServices."""
@@ -32,10 +37,15 @@ def once_needed(context: Context, build: Callable[[], Controller[Any]]) -> Calla
     services.add_handler(look)
 
     async def run() -> None:
-        if not found.is_set():
-            if not (await context.client.encoded(type_of(Work)).page(MADE, limit=1)).items:
+        pauses = Backoff(context.retries, context.clock.random())
+        while not found.is_set():
+            try:
+                if (await context.client.encoded(type_of(Work)).page(MADE, limit=1)).items:
+                    found.set()
                 await found.wait()
-            found.set()
+            except ApiError as error:
+                log.debug("whether MultiClusterServices left Works is not known yet: %s", error)
+                await context.clock.sleep(pauses.next())
         if not built:
             built.append(build())
         await built[0].run()
