@@ -13,7 +13,7 @@ from karmada.policies.autoscaling import executions, limits, proposals
 from karmada.policies.autoscaling.pods import MetricsError, Pod, Sample, Timing
 
 TIMING = Timing(now=10_000.0, cpu_initialization=300, readiness_delay=30)
-READY = {"phase": "Running", "ready": True, "ready_changed": 0.0, "started": 0.0}
+READY = {"phase": "Running", "ready": "True", "ready_changed": 0.0, "started": 0.0}
 
 
 def pods(count, **requests):

@@ -39,17 +39,17 @@ def unschedulable(message: str, reason: str = "Unschedulable", status: str = "Fa
 def test_a_pod_is_named_by_its_cluster_and_reduced_to_what_autoscaling_reads() -> None:
     found = pod_of("m1", body([condition("Ready", "True", lastTransitionTime=NOW)], labels={"app": "web"}))
     assert (found.pod.name, found.pod.phase, found.pod.is_deleting) == ("m1/web-0", "Running", False)
-    assert (found.pod.ready, found.pod.ready_changed, found.pod.started) == (True, SECONDS, SECONDS)
+    assert (found.pod.ready, found.pod.ready_changed, found.pod.started) == ("True", SECONDS, SECONDS)
     assert found.pod.requests == {"app": {"cpu": "100m"}, "bare": {}}
     assert (found.labels, found.lacks) == ({"app": "web"}, ())
 
 
 def test_a_pod_that_says_little_is_read_as_far_as_it_goes() -> None:
     found = pod_of("m1", b"{}")
-    assert (found.pod.name, found.pod.ready, found.pod.ready_changed, found.pod.started) == ("m1/", None, 0.0, None)
+    assert (found.pod.name, found.pod.ready, found.pod.ready_changed, found.pod.started) == ("m1/", "", 0.0, None)
     assert (found.labels, found.lacks) == ({}, ())
-    assert pod_of("m1", body([condition("Ready", "False")])).pod.ready is False
-    assert pod_of("m1", body([condition("Initialized", "True")])).pod.ready is None
+    assert pod_of("m1", body([condition("Ready", "False")])).pod.ready == "False"
+    assert pod_of("m1", body([condition("Initialized", "True")])).pod.ready == ""
     assert pod_of("m1", body(deletionTimestamp=NOW)).pod.is_deleting is True
 
 

@@ -61,10 +61,10 @@ class FailbackController:
             lane=lambda key: key.namespace,
             clock=context.clock,
         )
-        self._clusters.add_handler(self._clusters_changed)
         for informer in self._bindings.informers:
             informer.add_index(BY_POLICY, _policies)
             self.controller.watch(informer, _concerned)
+        self._clusters.add_handler(self._clusters_changed)
 
     async def reconcile(self, key: BindingKey) -> Result:
         """Begin, follow or end the failback of one binding."""

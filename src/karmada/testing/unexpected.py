@@ -12,14 +12,19 @@ from contextlib import contextmanager
 _LOGGERS = (
     "karmada.machinery.controller",
     "karmada.machinery.supervisor",
+    "karmada.machinery.informers.informer",
+    "karmada.machinery.informers.reflector",
     "karmada.machinery.serving",
     "karmada.machinery.httpserver.server",
     "karmada.apiserver.http_dispatcher",
     "karmada.apiserver.watchcache.cache",
+    "karmada.apiserver.watchcache.maintenance",
+    "karmada.apiserver.storage.etcd.storage",
     "karmada.dashboard.server",
     "karmada.scheduler.service",
+    "karmada.descheduler.service",
 )
-"""Who catches failures of reconcile functions, background tasks, listeners, decisions and requests."""
+"""Who catches failures of reconcile functions, handlers of changes, background tasks, listeners, decisions and requests."""
 
 
 class UnexpectedFailures(logging.Handler):
