@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from tests.controllers.plane import on_a_plane
 from tests.membership.world import eventually, is_gone
 
 from karmada.machinery.resource import Scope
@@ -8,7 +9,7 @@ from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused, Unfinished
-from karmada.membership.unjoin import unjoin
+from karmada.membership.unjoin import remove_cluster, unjoin
 
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
@@ -81,6 +82,23 @@ async def test_force_says_what_stays_behind(world: Any) -> None:
     assert "ConfigMap default/a" in left.behind
     await eventually(lambda: is_gone(world.hub.resource(objects.CLUSTERS).get("member1")))
     await eventually(lambda: is_gone(world.hub.resource(objects.NAMESPACES).get("karmada-es-member1")))
+
+
+def test_force_releases_collected_endpoints_also_while_no_controller_runs() -> None:
+    async def scenario(plane: Any) -> None:
+        await plane.cluster("m1")
+        collected = work("m1")
+        collected["metadata"]["finalizers"] += [
+            "karmada.io/endpointslice-controller",
+            "karmada.io/mcs-endpointslice-dispatch-controller",
+        ]
+        await plane.client.resource(WORKS).create(collected)
+        await remove_cluster(plane.client, "m1", force=True, wait=0.0, clock=plane.clock)
+        await plane.clock.sleep(5)
+        assert await is_gone(plane.client.resource(objects.NAMESPACES).get("karmada-es-m1"))
+        assert await is_gone(plane.client.resource(objects.CLUSTERS).get("m1"))
+
+    on_a_plane(scenario)
 
 
 async def test_without_force_it_says_what_it_waits_for_and_deletes_nothing_in_the_member(world: Any) -> None:

@@ -19,6 +19,7 @@ from karmada.membership.credentials import cluster_id
 from karmada.membership.refusal import Refused, Unfinished
 
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
+OF_WORKS = (finalizers.WORK, finalizers.ENDPOINT_SLICE, finalizers.ENDPOINT_SLICE_DISPATCH)
 PAUSE = 0.05
 
 
@@ -166,14 +167,14 @@ async def _strip_works(hub: Client, name: str) -> list[str]:
             metadata = manifest.get("metadata") or {}
             where = names.namespaced_key(metadata.get("namespace", ""), metadata.get("name", ""))
             behind.append(f"{manifest.get('kind', '')} {where}")
-        await _strip(hub, WORKS, work["metadata"]["name"], space, finalizers.WORK)
+        await _strip(hub, WORKS, work["metadata"]["name"], space, *OF_WORKS)
         await discard(hub, WORKS, work["metadata"]["name"], space)
     await discard(hub, objects.NAMESPACES, space)
     return behind
 
 
-async def _strip(hub: Client, type_: GroupVersionResource, name: str, space: str, finalizer: str) -> None:
-    """Take a finalizer of Karmada's own off an object; those of others stay."""
+async def _strip(hub: Client, type_: GroupVersionResource, name: str, space: str, *own: str) -> None:
+    """Take finalizers of Karmada's own off an object; those of others stay."""
     resource = hub.resource(type_)
     try:
         found = await resource.get(name, space)
@@ -181,7 +182,7 @@ async def _strip(hub: Client, type_: GroupVersionResource, name: str, space: str
         return
 
     def decide(current: JSONObject) -> JSONObject:
-        kept = [item for item in current["metadata"].get("finalizers") or () if item != finalizer]
+        kept = [item for item in current["metadata"].get("finalizers") or () if item not in own]
         return {**current, "metadata": {**current["metadata"], "finalizers": kept}}
 
     await Committer(resource).commit(found, decide)
