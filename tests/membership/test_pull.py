@@ -387,7 +387,7 @@ async def test_unregistering_ends_when_the_agent_is_gone(pull: Pull) -> None:
     await pull.world.hub.resource(WORKS).create(work("member3"))
     await eventually(lambda: member.client.resource(CONFIG_MAPS).get("a", "default"))
     await pull.agents["member3"].stop()
-    left = await unregister(pull.world.hub, member.client, "member3", force=True, wait=0.5)
+    left = await unregister(pull.world.hub, member.client, "member3", force=True, wait=0.0)
     assert "ConfigMap default/a" in left.behind
     await eventually(lambda: is_gone(pull.world.hub.resource(objects.CLUSTERS).get("member3")))
     await eventually(lambda: is_gone(pull.world.hub.resource(objects.NAMESPACES).get("karmada-es-member3")))

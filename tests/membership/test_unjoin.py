@@ -55,9 +55,22 @@ async def test_an_unjoined_cluster_leaves_nothing_on_either_side(world: Any) -> 
 async def test_unjoining_a_dead_member_ends_once_it_is_seen_to_be_dead(world: Any) -> None:
     member = await joined(world, "member1")
     await member.server.__aexit__(None, None, None)
-    left = await unjoin(world.hub, "member1", wait=20.0)
-    assert left.behind == ()
+    await unjoin(world.hub, "member1", wait=20.0)
     assert await is_gone(world.hub.resource(objects.CLUSTERS).get("member1"))
+
+
+async def test_what_stays_in_a_cluster_that_was_not_ready_when_it_left_is_listed(world: Any) -> None:
+    member = await joined(world, "member1")
+    await member.server.__aexit__(None, None, None)
+
+    async def not_ready() -> bool:
+        status = (await world.hub.resource(objects.CLUSTERS).get("member1"))["status"]
+        [ready] = [condition for condition in status["conditions"] if condition["type"] == "Ready"]
+        return bool(ready["status"] != "True")
+
+    await eventually(not_ready)
+    left = await unjoin(world.hub, "member1", wait=20.0)
+    assert "ConfigMap default/a" in left.behind
 
 
 async def test_unjoining_ends_without_the_secret(world: Any) -> None:

@@ -5,9 +5,10 @@ that can be reached; a member that stays unreachable becomes not ready, and is r
 forces it: then the finalizers are taken off, and what stays behind in the member is said.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from karmada.api import finalizers, labels, names
+from karmada.api import conditions, finalizers, labels, names
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.committer import Committer
@@ -82,16 +83,19 @@ async def check_same(member: Client, cluster: JSONObject) -> None:
 
 
 async def remove_cluster(hub: Client, name: str, *, force: bool, wait: float, clock: Clock) -> list[str]:
-    """Delete a Cluster and see it off; returns what stays behind in the member when it was forced."""
+    """Delete a Cluster and see it off; returns what stays behind in the member when it was forced or is not ready."""
     clusters = hub.resource(objects.CLUSTERS)
     until = clock.monotonic() + wait
+    seen: JSONObject = {}
+    held: list[str] = []
     try:
+        seen, held = await clusters.get(name), _held(await _works(hub, name))
         await clusters.delete(name)
         while clock.monotonic() < until:
-            await clusters.get(name)
+            seen = await clusters.get(name)
             await clock.sleep(PAUSE)
     except NotFound:
-        return []
+        return [] if _is_ready(seen) else held  # Works of a member that is not ready are released without it
     if not force:
         reasons = await _obstacles(hub, name)
         raise Unfinished(
@@ -100,7 +104,7 @@ async def remove_cluster(hub: Client, name: str, *, force: bool, wait: float, cl
         )
     behind = await _strip_works(hub, name)
     await _strip(hub, objects.CLUSTERS, name, "", finalizers.CLUSTER)
-    return behind
+    return behind if _is_ready(seen) else held
 
 
 async def clean_member(hub: Client, member: Client, name: str, space: str, force: bool) -> list[str]:
@@ -150,7 +154,7 @@ async def _is_unused(hub: Client, member: Client, space: str) -> bool:
 
 async def _obstacles(hub: Client, name: str) -> str:
     space = names.execution_space(name)
-    works = (await hub.resource(WORKS).list(Scope(space))).items
+    works = await _works(hub, name)
     if works:
         shown = ", ".join(work["metadata"]["name"] for work in works[:3])
         more = f" and {len(works) - 3} more" if len(works) > 3 else ""
@@ -161,16 +165,32 @@ async def _obstacles(hub: Client, name: str) -> str:
 async def _strip_works(hub: Client, name: str) -> list[str]:
     """Release the cluster's Works; returns the objects in the member that stay there."""
     space = names.execution_space(name)
-    behind: list[str] = []
-    for work in (await hub.resource(WORKS).list(Scope(space))).items:
-        for manifest in (work.get("spec") or {}).get("workload", {}).get("manifests") or ():
-            metadata = manifest.get("metadata") or {}
-            where = names.namespaced_key(metadata.get("namespace", ""), metadata.get("name", ""))
-            behind.append(f"{manifest.get('kind', '')} {where}")
+    works = await _works(hub, name)
+    for work in works:
         await _strip(hub, WORKS, work["metadata"]["name"], space, *OF_WORKS)
         await discard(hub, WORKS, work["metadata"]["name"], space)
     await discard(hub, objects.NAMESPACES, space)
-    return behind
+    return _held(works)
+
+
+async def _works(hub: Client, name: str) -> list[JSONObject]:
+    return (await hub.resource(WORKS).list(Scope(names.execution_space(name)))).items
+
+
+def _held(works: Iterable[JSONObject]) -> list[str]:
+    """The objects in a member that Works are for, as people read them."""
+    held = []
+    for work in works:
+        for manifest in (work.get("spec") or {}).get("workload", {}).get("manifests") or ():
+            metadata = manifest.get("metadata") or {}
+            where = names.namespaced_key(metadata.get("namespace", ""), metadata.get("name", ""))
+            held.append(f"{manifest.get('kind', '')} {where}")
+    return held
+
+
+def _is_ready(cluster: JSONObject) -> bool:
+    found = (cluster.get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == conditions.READY and condition["status"] == "True" for condition in found)
 
 
 async def _strip(hub: Client, type_: GroupVersionResource, name: str, space: str, *own: str) -> None:

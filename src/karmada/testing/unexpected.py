@@ -24,7 +24,7 @@ _LOGGERS = (
     "karmada.scheduler.service",
     "karmada.descheduler.service",
 )
-"""Who catches failures of reconcile functions, handlers of changes, background tasks, listeners, decisions and requests."""
+"""Who catches failures of reconcile functions, handlers, background tasks, listeners, decisions and requests."""
 
 
 class UnexpectedFailures(logging.Handler):
