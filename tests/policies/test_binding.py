@@ -7,7 +7,7 @@ import pytest
 from karmada.api import finalizers
 from karmada.api.codec import from_tree
 from karmada.api.feature_gates import FeatureGates
-from karmada.api.policy.v1alpha1 import PropagationPolicy
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
 from karmada.api.work.v1alpha2 import (
     ClusterResourceBinding,
     ReplicaRequirements,
@@ -22,6 +22,7 @@ from karmada.policies.binding import (
     new_binding,
     objection,
     owner_of,
+    withheld_fields,
 )
 from karmada.policies.claims import ClaimMetadata
 
@@ -88,6 +89,44 @@ def test_a_binding_names_its_template_and_takes_over_what_the_policy_says() -> N
     assert made.preserve_resources_on_deletion is True
     assert made.failover is not None
     assert made.failover.cluster is not None
+
+
+QUOTA: dict[str, Any] = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}}
+GRANT: dict[str, Any] = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "RoleBinding",
+    "metadata": {"name": "contractor", "namespace": "default"},
+}
+STAYING: dict[str, Any] = {
+    "conflictResolution": "Overwrite",
+    "preserveResourcesOnDeletion": True,
+    "suspension": {"dispatching": True},
+    "placement": {"clusterAffinity": {"clusterNames": ["m1"]}},
+}
+
+
+@pytest.mark.parametrize("template", [QUOTA, GRANT])
+def test_a_namespaces_policy_says_where_grants_and_limits_are_and_neither_how_long_nor_in_place_of_what(
+    template: dict[str, Any],
+) -> None:
+    made = built(template, **STAYING)
+    assert (made.conflict_resolution, made.preserve_resources_on_deletion, made.suspension) == ("Abort", None, None)
+    assert made.placement == built(**STAYING).placement
+
+    wide = from_tree({"metadata": {"name": "p"}, "spec": STAYING}, ClusterPropagationPolicy)
+    made = build_spec(template, wide, Workload(), no_class, gates())
+    assert (made.conflict_resolution, made.preserve_resources_on_deletion) == ("Overwrite", True)
+    assert made.suspension is not None
+
+
+def test_fields_without_effect_on_grants_and_limits_are_named() -> None:
+    kinds = [{"apiVersion": one["apiVersion"], "kind": one["kind"]} for one in (TEMPLATE, GRANT, QUOTA)]
+    assert withheld_fields(policy(resourceSelectors=kinds, **STAYING).spec) == [
+        f"spec.{field} has no effect on ResourceQuota, RoleBinding: use a ClusterPropagationPolicy"
+        for field in ("conflictResolution", "preserveResourcesOnDeletion", "suspension")
+    ]
+    assert withheld_fields(policy(resourceSelectors=kinds[:1], **STAYING).spec) == []
+    assert withheld_fields(policy(resourceSelectors=kinds, conflictResolution="Abort").spec) == []
 
 
 def test_what_a_template_asks_for_is_taken_over() -> None:

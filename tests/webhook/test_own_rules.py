@@ -257,3 +257,22 @@ def test_more_metrics_than_anybody_needs_are_refused_before_each_is_looked_at() 
     validate("federatedhpas", autoscaler(50))
     with pytest.raises(Denied, match=r"spec\.metrics: Too many: 51: must have at most 50 items"):
         validate("federatedhpas", autoscaler(51))
+
+
+def test_a_policy_that_would_keep_grants_in_members_is_accepted_with_a_warning() -> None:
+    selector = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "namespace": "default"}
+    tree = {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {
+            "name": "p",
+            "namespace": "default",
+            "labels": {"propagationpolicy.karmada.io/permanent-id": "id"},
+        },
+        "spec": {"resourceSelectors": [selector], "preserveResourcesOnDeletion": True},
+    }
+    (warning,) = validate("propagationpolicies", tree)
+    assert warning == "spec.preserveResourcesOnDeletion has no effect on RoleBinding: use a ClusterPropagationPolicy"
+    wide = {**tree, "kind": "ClusterPropagationPolicy"}
+    wide["metadata"] = {"name": "p", "labels": {"clusterpropagationpolicy.karmada.io/permanent-id": "id"}}
+    assert validate("clusterpropagationpolicies", wide) == []

@@ -1,8 +1,9 @@
-"""What those who may edit a namespace may not write there: an override policy of the namespace does no more.
+"""What those who may edit a namespace may not write there: policies of the namespace do no more.
 
 The control plane lets nobody grant what they do not hold, raise the quota that limits them, or send requests for a
 Service to addresses of their choice. An override that could rewrite these fields of a copy would do so in every member;
-so would one that has the copy replace what the member itself has under its name.
+so would one that has the copy replace what the member itself has under its name. A propagation policy of the namespace
+says where such copies are, and not how long: see `karmada.policies.binding`.
 """
 
 import copy
@@ -23,14 +24,23 @@ _CONFLICTS = f"metadata.annotations[{annotations.CONFLICT_RESOLUTION}]"
 
 def withheld(resource: JSONObject) -> JSONObject | None:
     """The fields of a resource that are withheld, as they are now; None where there are none."""
-    group, slash, _ = str(resource.get("apiVersion")).partition("/")
-    fields = _FIELDS.get((group if slash else "", str(resource.get("kind"))))
+    fields = _FIELDS.get(_group_and_kind(resource.get("apiVersion"), resource.get("kind")))
     return copy.deepcopy({field: _value(resource, field) for field in (*fields, _CONFLICTS)}) if fields else None
+
+
+def is_withheld(api_version: object, kind: object) -> bool:
+    """Whether objects of a kind have fields that are withheld."""
+    return _group_and_kind(api_version, kind) in _FIELDS
 
 
 def changed(before: JSONObject, resource: JSONObject) -> str:
     """The first of the fields that is another in `resource`; empty if none is."""
     return next((field for field, value in before.items() if _value(resource, field) != value), "")
+
+
+def _group_and_kind(api_version: object, kind: object) -> tuple[str, str]:
+    group, slash, _ = str(api_version).partition("/")
+    return group if slash else "", str(kind)
 
 
 def _value(resource: JSONObject, field: str) -> object:

@@ -25,6 +25,7 @@ from karmada.api.work.v1alpha2 import (
     ResourceBindingSpec,
     WorkloadAffinityGroups,
 )
+from karmada.overrides.withheld import is_withheld
 from karmada.policies.claims import ClaimMetadata
 from karmada.policies.election import Policy
 from karmada.policies.legacy_fields import canonical
@@ -32,6 +33,12 @@ from karmada.policies.legacy_fields import canonical
 JSONObject = Mapping[str, Any]
 FindPriority = Callable[[str], int]
 """The value of a PriorityClass; raises when it does not exist."""
+_BY_CLUSTER_POLICIES_ONLY: Mapping[str, Any] = {
+    "conflict_resolution": "Abort",
+    "preserve_resources_on_deletion": None,
+    "suspension": None,
+}
+"""What only a cluster-wide policy says of roles, quotas and endpoints, and its value without one."""
 
 
 class BindingRefused(Exception):
@@ -83,6 +90,9 @@ def build_spec(
 ) -> ResourceBindingSpec:
     """The part of a binding's spec that follows from policy and template; raises `BindingRefused`."""
     spec = canonical(policy.spec)
+    if policy.metadata.namespace and is_withheld(template["apiVersion"], template["kind"]):
+        # Else a grant would outlive its revocation, and a member's own limit give way, on a tenant's word.
+        spec = msgspec.structs.replace(spec, **_BY_CLUSTER_POLICIES_ONLY)
     metadata = template["metadata"]
     namespace = metadata.get("namespace", "")
     return ResourceBindingSpec(
@@ -107,6 +117,22 @@ def build_spec(
         schedule_priority=_priority(spec.schedule_priority, find_priority, gates) if namespace else None,
         workload_affinity_groups=_affinity_groups(spec, metadata, gates) if namespace else None,
     )
+
+
+def withheld_fields(spec: PropagationSpec) -> list[str]:
+    """Fields of a namespace's policy that are set and have no effect on some of what it selects."""
+    kinds = {each.kind for each in spec.resource_selectors if is_withheld(each.api_version, each.kind)}
+    given = {
+        "conflictResolution": spec.conflict_resolution == "Overwrite",
+        "preserveResourcesOnDeletion": spec.preserve_resources_on_deletion,
+        "suspension": spec.suspension,
+    }
+    named = ", ".join(sorted(kinds))
+    return [
+        f"spec.{field} has no effect on {named}: use a ClusterPropagationPolicy"
+        for field, is_set in given.items()
+        if is_set and kinds
+    ]
 
 
 def new_binding(

@@ -14,6 +14,7 @@ from karmada.api.policy.v1alpha1 import (
     ResourceSelector,
 )
 from karmada.machinery.errors import ApiError
+from karmada.policies.binding import withheld_fields
 from karmada.policies.gated_fields import gated_fields
 from karmada.webhook.model import Inventory, Review
 
@@ -25,6 +26,8 @@ async def advise_policy(review: Review, spec: PropagationSpec) -> None:
     """Warn about a propagation policy."""
     if _spec_changed(review):
         review.warnings += gated_fields(spec, review.gates)
+        if (review.object.get("metadata") or {}).get("namespace"):
+            review.warnings += withheld_fields(spec)
         await _advise(review, list(_placed(spec.placement)), spec.resource_selectors)
 
 
