@@ -1,7 +1,8 @@
 """`karmadactl rollout undo`: gives a Deployment's template what an earlier revision in the members had.
 
 The control plane keeps no revisions; members do, as ReplicaSets. Copies that override policies change are no source:
-what they have is not what the template said.
+what they have is not what the template said. What one cluster says runs in all of them afterwards, so all others must
+have had the same, unless whoever asks names the clusters whose word counts.
 """
 
 import asyncio
@@ -49,6 +50,12 @@ async def earlier(hub: Access, members: list[Access], wanted: Wanted, namespace:
                 f"revision {plain[0].revision} in {plain[0].cluster} and revision {other.revision} in {other.cluster} "
                 "differ: name a cluster with -C and a revision with --to-revision"
             )
+    absent = [member.name for member, one in zip(members, found, strict=True) if one is None]
+    if silent := [name for name in absent if not await _is_overridden(hub, name, wanted, namespace)]:
+        raise CommandError(
+            f"{', '.join(silent)} has not had revision {plain[0].revision} of {plain[0].cluster}, which would run "
+            "there: see karmadactl rollout history, and name the clusters whose word counts with -C"
+        )
     return plain[0]
 
 
