@@ -11,7 +11,7 @@ import pytest
 from cryptography import x509
 from tests.membership.test_pull import Pull
 from tests.membership.test_unjoin import WORKS
-from tests.membership.world import World, eventually
+from tests.membership.world import World, eventually, is_gone
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.client import Client
@@ -247,6 +247,22 @@ async def test_an_agent_stands_in_nobodys_way_when_it_asks_for_certificates(atta
     agent = await attack.certificate("evil")
     with pytest.raises(Forbidden, match="is called evil-renewal"):
         await agent.resource(REQUESTS).create(signing("member3-renewal", "evil"))
+
+
+async def test_an_agent_that_takes_its_cluster_away_makes_no_other_one(attack: Attack) -> None:
+    """It would be without the taints and labels that an administrator gave to the first."""
+    agent = await attack.certificate("evil")
+    clusters = attack.hub.resource(objects.CLUSTERS)
+    await agent.resource(objects.CLUSTERS).create(cluster("evil"))
+    await clusters.patch("evil", {"spec": {"taints": [{"key": "untrusted", "effect": "NoSchedule"}]}})
+    await agent.resource(objects.CLUSTERS).delete("evil")
+    await eventually(lambda: is_gone(clusters.get("evil")))
+    with pytest.raises(Forbidden):
+        await agent.resource(objects.CLUSTERS).create(cluster("evil"))
+    with pytest.raises(Forbidden):
+        await agent.resource(REQUESTS).create(signing("evil-renewal", "evil"))
+    await attack.pull.register(await attack.pull.world.member("evil"))
+    await attack.pull.world.ready("evil")
 
 
 async def test_a_tunnel_ends_with_its_cluster(attack: Attack) -> None:

@@ -2,8 +2,9 @@
 
 A cluster leaves in this order: its execution space (and with it every Work) goes, no binding names it any more, then
 the finalizer goes. Bindings whose policy is gone are placed by nobody: the cluster is taken out of them here. The agent
-of a pull cluster empties it while its role lasts, before the execution space goes; for
-one that is not ready nobody would take the Works' finalizers off, so this does.
+of a pull cluster empties it while its role lasts, before the execution space goes; for one that is not ready nobody
+would take the Works' finalizers off, so this does. The registration of an agent ends with its Cluster: it could take
+that away and make another one, without the taints and labels that administrators gave to the first.
 """
 
 from functools import partial
@@ -27,6 +28,8 @@ from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.membership.agent_roles import agent_roles
+from karmada.membership.unjoin import discard
 
 COMPONENT = "cluster-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
@@ -131,6 +134,8 @@ class ClusterController:
                 if not any(mark in binding.metadata.labels for mark in PLACED_BY):
                     await self._bindings.commit(binding, lambda b: _without_target(b, name))
             return RequeueAfter(LEAVING_WAIT)
+        for type_, role, where in agent_roles(name) if cluster.spec.sync_mode == "Pull" else ():
+            await discard(self._context.client, type_, role, where)
         await self._commit.commit(
             cluster, lambda c: msgspec.structs.replace(c, metadata=without_finalizer(c.metadata, finalizers.CLUSTER))
         )
