@@ -378,6 +378,21 @@ async def test_a_websocket_goes_through() -> None:
         await writer.wait_closed()
 
 
+@pytest.mark.parametrize("protocol", ["h2c", "HTTP/2.0", "TLS/1.2", "websocket, h2c"])
+async def test_no_protocol_is_passed_on_in_which_requests_could_follow_that_no_route_was_asked_about(
+    protocol: str,
+) -> None:
+    backends = Backends()
+    await backends.add(OK)
+    async with gated(backends) as gate:
+        line = f"Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: {protocol}\r\nHTTP2-Settings: AAMAAABk"
+        answer = await gate.send(f"GET / HTTP/1.1\r\nHost: shop.org\r\n{line}\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    (received,) = backends.seen
+    assert b"upgrade" not in received.lower()
+    assert b"http2-settings" not in received.lower()
+
+
 class Wire(asyncio.Transport):
     """The way to an endpoint; notes what is written."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from karmada.gateway.upstream_routes import UpstreamRoute
-from karmada.machinery.http.head import HOP_BY_HOP, is_field_value, request_head
+from karmada.machinery.http.head import HOP_BY_HOP, is_field_value, request_head, wanted_protocol
 from karmada.machinery.httpserver.model import HttpRequest
 
 _SAID_HERE = frozenset(
@@ -40,11 +40,6 @@ def is_safe(path: str) -> bool:
     return not any(part.partition(";")[0] in (".", "..") for part in path.split("/"))
 
 
-def wants_upgrade(request: HttpRequest) -> bool:
-    """Whether a client asks for another protocol."""
-    return "upgrade" in request.headers and "upgrade" in request.headers.get("connection", "").lower()
-
-
 def request_bytes(request: HttpRequest, route: UpstreamRoute, scheme: str, host: str = "") -> bytes:
     """The request as an endpoint gets it, under another host if one is given; raises `UnsafeHead`."""
     headers = request.headers
@@ -57,8 +52,8 @@ def request_bytes(request: HttpRequest, route: UpstreamRoute, scheme: str, host:
         if route.through_api and (name in _KEPT_FROM_API_SERVERS or name.startswith(_FOR_API_SERVERS)):
             continue
         fields += [(name, one) for one in value.split("\n")]
-    if wants_upgrade(request):
-        fields += [("Connection", "Upgrade"), ("Upgrade", headers["upgrade"])]
+    if protocol := wanted_protocol(headers):
+        fields += [("Connection", "Upgrade"), ("Upgrade", protocol)]
     if request.body or request.method in ("POST", "PUT", "PATCH"):
         fields.append(("Content-Length", str(len(request.body))))
     fields += [

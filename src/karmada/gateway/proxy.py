@@ -23,7 +23,7 @@ from karmada.gateway.rules import Backend, Rule
 from karmada.gateway.upstream_routes import Find, UpstreamRoute
 from karmada.machinery.channel import splice
 from karmada.machinery.clock import REAL, Clock
-from karmada.machinery.http.head import UnsafeHead
+from karmada.machinery.http.head import UnsafeHead, wanted_protocol
 from karmada.machinery.httpserver.model import (
     ByteStream,
     HttpAnswer,
@@ -194,7 +194,7 @@ class Gateway:
         route = await self._find(endpoint)
         data = forwarding.request_bytes(request, route, self._scheme, host)
         # What must not be repeated does not go out on a connection that the other side may be giving up just now.
-        fresh = request.method not in IDEMPOTENT or forwarding.wants_upgrade(request)
+        fresh = request.method not in IDEMPOTENT or bool(wanted_protocol(request.headers))
         connection = await self._connections.take(route.to, fresh, self._times.connect)
         try:
             async with asyncio.timeout(self._times.answer):

@@ -13,9 +13,10 @@ import pytest
 from tests.apiserver.aggregation.test_remote import HOST, register
 from tests.apiserver.aggregation.test_smuggling import RESOURCES
 
-from karmada.apiserver.aggregation.proxy import wanted_protocol, without_token
+from karmada.apiserver.aggregation.proxy import without_token
 from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.machinery.http.head import wanted_protocol
 
 PATH = "/apis/example.dev/v1/namespaces/default/widgets/w/shell"
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Chosen: v4\r\n\r\n"

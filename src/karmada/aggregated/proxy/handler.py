@@ -8,12 +8,11 @@ from karmada.aggregated.proxy.headers import answered, impersonation, passed_on
 from karmada.aggregated.proxy.upstream import Opener, Upstream
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
-from karmada.apiserver.aggregation.proxy import wanted_protocol
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import not_found
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
-from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head, request_target
+from karmada.machinery.http.head import UnsafeHead, is_field_value, request_head, request_target, wanted_protocol
 from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.os_errors import spelled

@@ -17,7 +17,7 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import address_of
 from karmada.apiserver.watchcache import WatchCache
 from karmada.machinery.channel import Channel, splice
-from karmada.machinery.http.head import HOP_BY_HOP, UnsafeHead, identity_value, request_target
+from karmada.machinery.http.head import HOP_BY_HOP, UnsafeHead, identity_value, request_target, wanted_protocol
 from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.httpserver.model import ByteStream, HttpRequest
 
@@ -27,8 +27,6 @@ _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
 _NOT_PASSED_ON = HOP_BY_HOP | {"authorization", "sec-websocket-protocol"}
 _NOT_PASSED_BACK = _NOT_PASSED_ON | {"content-type", "date"}
 _TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."
-_CARRIES_REQUESTS = ("h2c", "http/", "tls/")
-"""Protocols in which further requests could follow: nobody would check who asks in them."""
 
 
 class Backend(NamedTuple):
@@ -125,15 +123,6 @@ def _carrying(channel: Channel) -> Callable[[ByteStream], Awaitable[None]]:
         await splice(stream, channel)
 
     return serve
-
-
-def wanted_protocol(headers: Mapping[str, str]) -> str:
-    """The one protocol that a client asks to switch to; empty for none, and for those that carry further requests."""
-    options = {option.strip().lower() for option in headers.get("connection", "").split(",")}
-    protocol = headers.get("upgrade", "").strip()
-    if "upgrade" not in options or "," in protocol or protocol.lower().startswith(_CARRIES_REQUESTS):
-        return ""
-    return protocol
 
 
 def without_token(protocols: str) -> str:

@@ -5,7 +5,7 @@ a path early is refused with `UnsafeHead`, never repaired, as a repaired name wo
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -30,6 +30,8 @@ HOP_BY_HOP = frozenset(
     }
 )
 """Headers about one connection and how a message ends on it: a proxy sets its own on each side."""
+_CARRIES_REQUESTS = ("h2c", "http/", "tls/")
+"""Protocols in which further requests could follow: nobody would look at what is asked for in them."""
 
 
 class UnsafeHead(ValueError):
@@ -70,6 +72,15 @@ def request_target(path: str, query: str = "", base: str = "") -> str:
         raise UnsafeHead("the path must not have . or .. as one of its parts")
     target = base + quote(path, safe=_SAFE_IN_PATHS)
     return f"{target}?{quote(query, safe=_SAFE_IN_QUERIES)}" if query else target
+
+
+def wanted_protocol(headers: Mapping[str, str]) -> str:
+    """The one protocol that a client asks to switch to; empty for none, and for those that carry further requests."""
+    options = {option.strip().lower() for option in headers.get("connection", "").split(",")}
+    protocol = headers.get("upgrade", "").strip()
+    if "upgrade" not in options or "," in protocol or protocol.lower().startswith(_CARRIES_REQUESTS):
+        return ""
+    return protocol
 
 
 def is_field_value(text: str) -> bool:
