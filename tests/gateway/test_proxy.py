@@ -393,6 +393,19 @@ async def test_no_protocol_is_passed_on_in_which_requests_could_follow_that_no_r
     assert b"http2-settings" not in received.lower()
 
 
+async def test_what_clients_cannot_say_is_not_said_with_underscores_either() -> None:
+    """Applications behind CGI, WSGI and PHP see no difference."""
+    backends = Backends()
+    await backends.add(OK)
+    async with gated(backends) as gate:
+        spoofed = ("X_Forwarded_For: 6.6.6.6", "X-Real_IP: 6.6.6.6", "Transfer_Encoding: chunked", "X_Mine: kept")
+        await gate.ask("GET", "/", *spoofed)
+    (received,) = backends.seen
+    assert b"6.6.6.6" not in received
+    assert b"chunked" not in received
+    assert b"x_mine: kept" in received.lower()
+
+
 class Wire(asyncio.Transport):
     """The way to an endpoint; notes what is written."""
 

@@ -24,7 +24,13 @@ def host_of(header: str) -> str:
 
 def is_reserved(name: str) -> bool:
     """Whether a header is the gateway's own to set: how a message ends, who asks, and as whom API servers see it."""
-    return name in HOP_BY_HOP or name in _SAID_HERE or name.startswith(_FOR_API_SERVERS)
+    read = _as_read(name)
+    return read in HOP_BY_HOP or read in _SAID_HERE or read.startswith(_FOR_API_SERVERS)
+
+
+def _as_read(name: str) -> str:
+    """A header's name for servers too that read an underscore as a dash, as those of CGI, WSGI and PHP do."""
+    return name.replace("_", "-")
 
 
 def target_of(request: HttpRequest) -> str:
@@ -47,9 +53,10 @@ def request_bytes(request: HttpRequest, route: UpstreamRoute, scheme: str, host:
     fields = [("Host", route.host or host or requested)]
     named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
     for name, value in headers.items():
-        if name in HOP_BY_HOP or name in _SAID_HERE or name in named:
+        read = _as_read(name)
+        if read in HOP_BY_HOP or read in _SAID_HERE or name in named:
             continue
-        if route.through_api and (name in _KEPT_FROM_API_SERVERS or name.startswith(_FOR_API_SERVERS)):
+        if route.through_api and (read in _KEPT_FROM_API_SERVERS or read.startswith(_FOR_API_SERVERS)):
             continue
         fields += [(name, one) for one in value.split("\n")]
     if protocol := wanted_protocol(headers):
