@@ -472,7 +472,17 @@ async def test_the_way_through_the_control_plane() -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["127.0.0.1", "169.254.169.254", "0.0.0.0", "::1", "224.0.0.1", "metadata.internal"]
+    "address",
+    [
+        "127.0.0.1",
+        "169.254.169.254",
+        "0.0.0.0",
+        "::1",
+        "224.0.0.1",
+        "metadata.internal",
+        "::ffff:127.0.0.1",
+        "::ffff:a9fe:a9fe",
+    ],
 )
 async def test_a_hostile_slice_does_not_lead_to_the_gateways_own_neighbourhood(address: str) -> None:
     with pytest.raises(Broken):

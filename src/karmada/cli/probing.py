@@ -6,7 +6,6 @@ that also means a pod of the consumer.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,7 +23,7 @@ from karmada.cli.session import Session
 from karmada.explain.check.network import Tried
 from karmada.machinery.errors import ApiError
 from karmada.machinery.resource import Scope
-from karmada.works.networks import Network, overlap
+from karmada.works.networks import Network, can_be_a_pods, overlap
 
 JSONObject = dict[str, Any]
 SECONDS = 3
@@ -77,7 +76,7 @@ class Prober:
             for endpoint in one.get("endpoints") or ():
                 address = str((endpoint.get("addresses") or [""])[0])
                 is_ready = (endpoint.get("conditions") or {}).get("ready") is not False
-                if is_ready and _is_usual(address) and there.holds(address):
+                if is_ready and can_be_a_pods(address) and there.holds(address):
                     return address, ports[0]
         raise CommandError(f"no endpoint is ready in namespace {self._namespace} of {access.name}")
 
@@ -129,12 +128,3 @@ def exit_code(ended: JSONObject) -> int:
     if "executable file not found" in str(ended.get("message")):
         return 127
     raise CommandError(str(ended.get("message") or "the process could not be run"))
-
-
-def _is_usual(text: str) -> bool:
-    """Whether an address can be a pod's."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
-    return not (address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified)

@@ -10,7 +10,6 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import NamedTuple
 
 from karmada.gateway.endpoints import Endpoint
@@ -20,6 +19,7 @@ from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.os_errors import spelled
+from karmada.works.networks import can_be_a_pods
 
 FINDING_SECONDS = 10.0
 """Credentials may come from a program."""
@@ -49,13 +49,9 @@ Find = Callable[[Endpoint], Awaitable[UpstreamRoute]]
 
 async def direct_route(endpoint: Endpoint) -> UpstreamRoute:
     """The way to an endpoint's own address; addresses that are no pod's are refused."""
-    try:
-        address = ip_address(endpoint.address)
-    except ValueError:
-        raise Broken(f"{endpoint.address!r} is no address", False) from None
-    if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
-        raise Broken(f"{address} cannot be the address of a pod", False)
-    return UpstreamRoute(Destination(str(address), endpoint.port))
+    if not can_be_a_pods(endpoint.address):
+        raise Broken(f"{endpoint.address!r} cannot be the address of a pod", False)
+    return UpstreamRoute(Destination(endpoint.address, endpoint.port))
 
 
 class ThroughClusterProxy:

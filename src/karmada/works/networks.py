@@ -8,7 +8,7 @@ addresses overlap. What is not declared is unknown: no answer is guessed.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
 from karmada.api import annotations
@@ -49,6 +49,18 @@ class Network:
         except ValueError:
             return False
         return any(parsed in each for each in self.ranges)
+
+
+def can_be_a_pods(text: str) -> bool:
+    """Whether a text that a member sent can be the address of a pod: none of the caller's own neighbourhood, nor one of
+    IPv4 in disguise, which leads there as well."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return False
+    return not (address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified)
 
 
 class Reach(NamedTuple):
