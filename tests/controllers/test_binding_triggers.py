@@ -1,7 +1,5 @@
 """Which bindings are looked at again when Works, clusters, override policies or bindings change."""
 
-from types import SimpleNamespace
-
 import msgspec
 import orjson
 import pytest
@@ -24,7 +22,7 @@ from karmada.api.work.v1alpha2 import (
 from karmada.controllers.binding_triggers import BindingTriggers, spec_changed
 from karmada.controllers.bindings import BindingKey, key_of
 from karmada.machinery.codec import structs
-from karmada.machinery.informers.cache import Change, Item, Key
+from karmada.machinery.informers.cache import Cache, Change, Item, Key
 
 SPACE = "karmada-es-m1"
 
@@ -43,22 +41,32 @@ ROLE = binding("", "ClusterRole", "role", "rbac.authorization.k8s.io/v1")
 ALL = [WEB, SETTINGS, ELSEWHERE, ROLE]
 
 
+class Cached:
+    """Bindings of one kind in a cache; `broken` cannot be read."""
+
+    has_synced = True
+
+    def __init__(self, kind, bindings, broken=()):
+        self._cache = Cache(structs(kind))
+        self.add_index, self.index_values = self._cache.add_index, self._cache.index_values
+        self.indexed_items = self._cache.indexed
+        items = [Item(key, "u", "1", b'{"spec": 1}', structs(kind)) for key in broken]
+        list(self._cache.replace([*items, *map(item, bindings)], "1"))
+
+
 class Known:
     """Bindings in caches."""
 
-    def __init__(self, bindings, has_synced=True):
+    def __init__(self, bindings, has_synced=True, broken=()):
         self._found = {key_of(binding): binding for binding in bindings}
-        self._items = {key: item(binding) for key, binding in self._found.items()}
-        state = SimpleNamespace(has_synced=has_synced)
-        self.informers = (SimpleNamespace(has_synced=True), state)
-        self.namespaced = SimpleNamespace(all_items=lambda namespace="": self._in(namespace))
-        self.wide = SimpleNamespace(all_items=lambda: [i for k, i in self._items.items() if not k.namespace])
+        near = [binding for binding in bindings if binding.metadata.namespace]
+        self.namespaced = Cached(ResourceBinding, near, broken)
+        self.wide = Cached(ClusterResourceBinding, [binding for binding in bindings if binding not in near])
+        self.wide.has_synced = has_synced
+        self.informers = (self.namespaced, self.wide)
 
     def get(self, key):
         return self._found.get(key)
-
-    def _in(self, namespace):
-        return [i for k, i in self._items.items() if k.namespace and namespace in ("", k.namespace)]
 
 
 def triggers(bindings=ALL, has_synced=True):
@@ -103,10 +111,15 @@ def test_an_override_policy_wakes_the_bindings_whose_templates_it_chooses_or_cho
     assert queued == [key_of(binding) for binding in expected]
 
 
+def test_an_override_policy_that_says_the_same_wakes_nobody():
+    found, queued = triggers()
+    found.overrides_changed([change(policy(), policy())])
+    assert queued == []
+
+
 def test_a_binding_that_cannot_be_read_keeps_an_override_policy_from_no_other():
-    queued, known = [], Known(ALL)
-    key = Key("default", "broken")
-    known._items = {key: Item(key, "u", "1", b'{"spec": 1}', structs(ResourceBinding)), **known._items}
+    queued = []
+    known = Known(ALL, broken=[Key("default", "broken")])
     BindingTriggers(known, queued.append).overrides_changed([change(None, policy())])
     assert queued == [key_of(WEB), key_of(SETTINGS)]
 
@@ -124,6 +137,25 @@ def test_bindings_are_not_compared_with_every_selector_of_an_override_policy():
         return work_of(woken)
 
     assert measured(200).calls < 3 * measured(100).calls
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [selector(name="c0"), selector("Secret"), selector(name="gone")],
+    ids=["one", "another kind", "none"],
+)
+def test_an_override_policy_looks_at_no_binding_but_those_it_may_choose(chosen):
+    def measured(count):
+        found, _ = triggers([binding("default", "ConfigMap", f"c{number}") for number in range(count)])
+        made = change(None, policy(chosen))
+
+        def woken():
+            found.overrides_changed([made])
+            return 0
+
+        return work_of(woken).calls
+
+    assert measured(400) == measured(4)
 
 
 def test_override_policies_of_the_first_load_wake_nobody_nor_do_any_before_bindings_are_loaded():

@@ -4,7 +4,7 @@ import pytest
 
 from karmada.api.codec import encode, from_tree
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
-from karmada.controllers.detector.policy_index import SELECTS, TemplateKey, Waiting, candidates, selects
+from karmada.controllers.detector.policy_index import AWAITS, SELECTS, TemplateKey, Waiting, awaits, candidates, selects
 from karmada.machinery.codec import structs
 from karmada.machinery.informers.cache import Cache
 from karmada.machinery.transport import GroupVersionResource
@@ -155,3 +155,13 @@ def test_a_policy_is_compared_with_one_waiting_template_at_a_time() -> None:
     assert next(reached) == (key(numbers[0]), False)
     waiting.discard(key(numbers[1]))
     assert next(reached) == (key(numbers[2]), False)
+
+
+def test_an_override_policy_that_appears_finds_the_policies_that_wait_for_it_and_no_other():
+    cache = Cache(structs(PropagationPolicy))
+    cache.add_index(AWAITS, awaits)
+    trees = [policy("waits", "default"), policy("elsewhere", "other"), policy("never", "default")]
+    for tree in trees[:2]:
+        tree["spec"]["dependentOverrides"] = ["more", "needed", "needed"]
+    list(cache.replace([cache.read(encode(from_tree(tree, PropagationPolicy))) for tree in trees], "1"))
+    assert [item.key.name for item in cache.indexed(AWAITS, "default/needed")] == ["waits"]

@@ -63,6 +63,14 @@ def test_a_policy_has_no_more_selectors_by_labels_than_can_be_compared(resource:
     judge(resource, {"resourceSelectors": [BY_LABELS] * 1000 + [NAMED] * 500, **rules(resource)})
 
 
+@pytest.mark.parametrize("resource", POLICIES)
+def test_a_policy_waits_for_no_more_override_policies_than_can_be_looked_for(resource: str) -> None:
+    awaited = [f"o{number}" for number in range(1001)]
+    with pytest.raises(Denied, match=r"spec\.dependentOverrides: Too many: 1001: must have at most 1000 items"):
+        judge(resource, {"resourceSelectors": [NAMED], "dependentOverrides": awaited})
+    judge(resource, {"resourceSelectors": [NAMED], "dependentOverrides": awaited[1:]})
+
+
 def rules(resource: str) -> dict[str, Any]:
     return {"overrideRules": []} if resource in OVERRIDES else {}
 

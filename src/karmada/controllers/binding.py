@@ -38,6 +38,7 @@ from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.current import BEHIND
 from karmada.controllers.metrics import ERROR, SUCCESS
+from karmada.controllers.override_choices import OverrideChoices
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter
 from karmada.interpreter.model import InterpretError, Operation, kind_of
@@ -87,6 +88,7 @@ class BindingController:
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
+        self._choices = OverrideChoices(self._wide_overrides, self._overrides)
         self._writer = WorkWriter(context.client, self._works, context.created_works)
         self._is_limited = context.gates.enabled("ControlledMoves")
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
@@ -164,7 +166,7 @@ class BindingController:
             item = await self._templates.of(binding)
         except ForeignResource:
             item = None
-        policies = self._policies(binding)
+        policies = self._choices.of(item.value) if item is not None else Overrides()
         named = {names.cluster_of_execution_space(work.metadata.namespace) for work in works}
         for name in {*named, *(target.name for target in spec.clusters)} if item is not None else ():
             cluster = self._clusters.get(name)
@@ -173,10 +175,6 @@ class BindingController:
                 overridden[name] = replicas
         has_health = self._context.interpreter.enabled(kind, Operation.HEALTH)
         return Facts(self._is_ready, self._context.clock.now(), has_health, overridden)
-
-    def _policies(self, binding: Binding) -> Overrides:
-        namespace = binding.spec.resource.namespace
-        return Overrides(self._wide_overrides.values(), self._overrides.values(namespace) if namespace else [])
 
     def _is_ready(self, name: str) -> bool | None:
         cluster = self._clusters.get(name)
@@ -218,7 +216,7 @@ class BindingController:
             self._awaited.note(key_of(binding), binding.spec.resource)
             return DONE
         template = item.value
-        builder = WorkBuilder(binding, template, self._policies(binding), self._context.gates)
+        builder = WorkBuilder(binding, template, self._choices.of(template), self._context.gates)
         started = perf_counter()
         for target, _ in planned.write:
             if self._clusters.get(target.name) is None:

@@ -3,20 +3,20 @@
 The binding controller notes what a binding could not have yet; the change that may bring it enqueues the binding.
 """
 
-from collections.abc import Callable, Set
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from karmada.api import names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import DecodeError
-from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, ResourceSelector
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.api.work.v1alpha1 import Work
-from karmada.api.work.v1alpha2 import ObjectReference as Reference
 from karmada.api.work.v1alpha2 import ResourceBindingSpec
 from karmada.controllers.bindings import BindingKey, Bindings, owners_of
 from karmada.controllers.clusters import is_ready
+from karmada.controllers.override_choices import file_bindings, meant
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.works.build import is_divided, keep_set
 from karmada.works.owner import made_for
@@ -28,6 +28,8 @@ class BindingTriggers:
     def __init__(self, bindings: Bindings, enqueue: Callable[[BindingKey], None]) -> None:
         self._bindings = bindings
         self._enqueue = enqueue
+        for informer in bindings.informers:
+            file_bindings(informer)
         self.leaving: set[str] = set()
         """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
         self.without: dict[str, set[BindingKey]] = {}
@@ -78,17 +80,13 @@ class BindingTriggers:
         for change in changes:
             if change.initial:
                 continue
-            namespace = change.key.namespace
             specs = [item.value.spec for item in (change.old, change.new) if item is not None]
-            every = any(not spec.resource_selectors for spec in specs)
-            chosen = {_Means.of(selector) for spec in specs for selector in spec.resource_selectors}
-            found: list[Item[Any]] = list(self._bindings.namespaced.all_items(namespace))
-            if not namespace:
-                found += self._bindings.wide.all_items()
-            for item in found:
-                # One that cannot be read is not synced anyway, and must not keep the policy from the others.
-                if _is_readable(item) and (every or _may_choose(chosen, item.value.spec.resource)):
-                    self._enqueue(BindingKey(*item.key))
+            if len(specs) > 1 and specs[0] == specs[1]:
+                continue
+            namespace = change.key.namespace
+            for bindings in self._bindings.informers[: 1 if namespace else None]:
+                for key in meant(bindings, specs, namespace):
+                    self._enqueue(BindingKey(*key))
 
 
 def _readiness_changed(change: Change[Cluster]) -> bool:
@@ -120,25 +118,3 @@ def _is_for_the_scheduler(before: ResourceBindingSpec, after: ResourceBindingSpe
     """Whether two specs differ in their placement only, and Works have nothing of the difference."""
     same = msgspec.structs.replace(before, placement=after.placement) == after
     return same and is_divided(before.placement) == is_divided(after.placement)
-
-
-class _Means(NamedTuple):
-    """What a selector means as far as its name says: labels are looked at when a resource is built anew."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-    @classmethod
-    def of(cls, selector: ResourceSelector) -> "_Means":
-        return cls(selector.api_version, selector.kind, selector.namespace, selector.name)
-
-
-def _may_choose(chosen: Set[_Means], resource: Reference) -> bool:
-    """Whether any of the selectors may mean a resource: looked up, for policies may have thousands of them."""
-    return any(
-        _Means(resource.api_version, resource.kind, namespace, name) in chosen
-        for namespace in ("", resource.namespace)
-        for name in ("", resource.name)
-    )

@@ -111,7 +111,7 @@ def _judge(
     found += errors
     found += _preemption_errors(spec)
     found += _suspension_errors(spec)
-    found += limit_errors(review, spec.resource_selectors, spec.placement)
+    found += limit_errors(review, spec.resource_selectors, spec.placement, spec.dependent_overrides)
     refuse_if_any(found)
 
 

@@ -1,5 +1,7 @@
 """Wires the detector: events of templates, policies and override policies become keys to reconcile."""
 
+from typing import Any
+
 from karmada.api.policy.v1alpha1 import (
     ClusterOverridePolicy,
     ClusterPropagationPolicy,
@@ -12,12 +14,13 @@ from karmada.controllers.detector.bindings import COMPONENT, BindingWriter
 from karmada.controllers.detector.changes import Meaning, meaning
 from karmada.controllers.detector.fresh_claims import FreshClaims
 from karmada.controllers.detector.policies import PolicyKey, PolicyReconciler, claimed_by_policy
-from karmada.controllers.detector.policy_index import TemplateKey, Waiting
+from karmada.controllers.detector.policy_index import AWAITS, TemplateKey, Waiting
 from karmada.controllers.detector.templates import Cause, TemplateReconciler
 from karmada.controllers.templates import Templates
 from karmada.machinery.controller import Controller, Result, Retry
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.binding import objection
@@ -151,10 +154,8 @@ class Detector:
         for change in changes:
             if change.old is not None or change.new is None or change.initial:
                 continue
-            name, namespace = change.key.name, change.key.namespace
-            waiting = (
-                self._reconciler.policies.values(namespace) if namespace else self._reconciler.wide_policies.values()
+            informer: Informer[Any] = (
+                self._reconciler.policies if change.key.namespace else self._reconciler.wide_policies
             )
-            for policy in waiting:
-                if name in policy.spec.dependent_overrides:
-                    self.policies.enqueue(PolicyKey(policy.metadata.namespace, policy.metadata.name))
+            for item in informer.indexed_items(AWAITS, str(change.key)):
+                self.policies.enqueue(PolicyKey(*item.key))

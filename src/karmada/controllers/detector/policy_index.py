@@ -5,16 +5,16 @@ policy asks for what its selectors say. `scope` is the namespace of namespaced p
 cluster-wide one names, if any.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Set
+from typing import Any, NamedTuple
 
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
-from karmada.machinery.informers.cache import Item
+from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
 from karmada.policies.matching import Match, Subject, closest
 
-SELECTS = "selects"
+SELECTS, AWAITS = "selects", "awaits"
 ANY = "*"
 
 
@@ -32,7 +32,7 @@ class TemplateKey(NamedTuple):
         return f"{self.kind}.{self.api_version} {where}"
 
 
-def selects(item: Item[PropagationPolicy] | Item[ClusterPropagationPolicy]) -> Iterable[str]:
+def selects(item: Item[Any]) -> Set[str]:
     """Index function of policies."""
     policy = item.value
     scope = policy.metadata.namespace
@@ -42,17 +42,22 @@ def selects(item: Item[PropagationPolicy] | Item[ClusterPropagationPolicy]) -> I
     }
 
 
+def awaits(item: Item[Any]) -> Iterable[str]:
+    """Index function of policies: the override policies without which they do nothing."""
+    return {str(Key(item.key.namespace, name)) for name in item.value.spec.dependent_overrides}
+
+
 def candidates(
     policies: Informer[PropagationPolicy], wide_policies: Informer[ClusterPropagationPolicy], subject: Subject
 ) -> tuple[list[PropagationPolicy], list[ClusterPropagationPolicy]]:
     """The policies whose selectors may choose a resource."""
     namespaced: list[PropagationPolicy] = []
     if subject.namespace:
-        for slot in _slots(subject.namespace, subject):
+        for slot in slots(subject.namespace, subject):
             namespaced += policies.indexed(SELECTS, slot)
     wide: list[ClusterPropagationPolicy] = []
     for scope in dict.fromkeys(("", subject.namespace)):
-        for slot in _slots(scope, subject):
+        for slot in slots(scope, subject):
             wide += wide_policies.indexed(SELECTS, slot)
     return namespaced, wide
 
@@ -119,6 +124,7 @@ def _slot(scope: str, selector: ResourceSelector, name: str) -> str:
     return f"{scope}|{selector.api_version}|{selector.kind}|{name}"
 
 
-def _slots(scope: str, subject: Subject) -> tuple[str, str]:
+def slots(scope: str, subject: Subject) -> tuple[str, str]:
+    """Where policies that may choose a resource in a scope are filed."""
     head = f"{scope}|{subject.api_version}|{subject.kind}|"
     return head + subject.name, head + ANY

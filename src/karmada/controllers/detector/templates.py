@@ -16,7 +16,7 @@ from karmada.controllers.context import Context
 from karmada.controllers.current import BEHIND
 from karmada.controllers.detector.bindings import COMPONENT, BindingOfAnother, BindingWriter, applying
 from karmada.controllers.detector.fresh_claims import FreshClaims
-from karmada.controllers.detector.policy_index import SELECTS, TemplateKey, Waiting, candidates, selects
+from karmada.controllers.detector.policy_index import AWAITS, SELECTS, TemplateKey, Waiting, awaits, candidates, selects
 from karmada.controllers.templates import Templates
 from karmada.interpreter.model import InterpretError
 from karmada.machinery.committer import Absent, Unchanged, Written
@@ -60,8 +60,9 @@ class TemplateReconciler:
         self.wide_overrides = context.informers.of(ClusterOverridePolicy)
         self._blocked: dict[Key, TemplateKey] = {}
         """Templates whose bindings still belong to earlier resources of their names, by those bindings."""
-        self.policies.add_index(SELECTS, selects)
-        self.wide_policies.add_index(SELECTS, selects)
+        for informer in (self.policies, self.wide_policies):
+            informer.add_index(SELECTS, selects)
+            informer.add_index(AWAITS, awaits)
 
     async def reconcile(self, key: TemplateKey, cause: Cause) -> Result:
         """Bring one template's claim and binding up to date."""
