@@ -1,14 +1,17 @@
-"""Overriding a large document takes seconds: the control plane goes on meanwhile, and all clusters share the result."""
+"""Overriding a large document takes seconds: the control plane goes on meanwhile, and all clusters share the result.
+Copies for many clusters, or of something large, are not made all in one go either."""
 
 import asyncio
+from collections import Counter
 from time import perf_counter
 
-from tests.controllers.plane import CONFIG_MAPS, HUB, WORKS, Plane
+import pytest
+from tests.controllers.plane import CONFIG_MAPS, HUB, WORKS, Plane, on_a_plane
 
 from karmada.api import yaml
 from karmada.api.policy.v1alpha1 import OverridePolicy
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.binding import BindingController
+from karmada.controllers.binding import TOGETHER, BindingController
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
 from karmada.machinery.clock import REAL
@@ -64,3 +67,42 @@ async def _until_written(plane):
             gaps.append(perf_counter() - last)
             last = perf_counter()
     return gaps, perf_counter() - began
+
+
+RULE = {"overriders": {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]}}
+
+
+@pytest.mark.parametrize(
+    ("data", "rules", "together"),
+    [("x", 0, TOGETHER), ("x" * 20_000, 0, 1), ("x", 300, 1)],
+    ids=["small", "a large template", "a large policy"],
+)
+def test_others_have_their_turn_while_copies_for_many_clusters_are_made(data, rules, together):
+    async def scenario(plane):
+        names = [f"m{number}" for number in range(20)]
+        for name in names:
+            await plane.cluster(name)
+        about = {"name": "settings", "namespace": "default"}
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": about, "data": {"v": data}})
+        if rules:
+            spec = {"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}], "overrideRules": [RULE] * rules}
+            await plane.client.resource(type_of(OverridePolicy)).create({"metadata": about, "spec": spec})
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", **about}
+        marks = {"name": "b", "namespace": "default", "labels": {"resourcebinding.karmada.io/permanent-id": "one"}}
+        spec = {"resource": reference, "clusters": [{"name": name} for name in names]}
+        await plane.client.resource(type_of(ResourceBinding)).create({"metadata": marks, "spec": spec})
+        turn, written = 0, Counter()
+
+        async def before(request):
+            written[turn] += request.resource == WORKS and request.body is not None
+
+        plane.transport.before = before
+        templates = Templates(plane.context)
+        plane.supervisor.start("templates", templates.run)
+        plane.start(BindingController(plane.context, templates).controller)
+        while written.total() < len(names):
+            turn += 1
+            await asyncio.sleep(0)
+        assert max(written.values()) <= together
+
+    on_a_plane(scenario)

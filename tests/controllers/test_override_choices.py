@@ -46,7 +46,7 @@ def test_policies_that_may_choose_a_resource_are_found_once_each():
     own = [policy(how, *selectors) for how, selectors in MEANS.items()]
     own += [policy("both", {}, {"name": "web"}), policy("labels", {"labelSelector": {"matchLabels": {"a": "b"}}})]
     others = [policy("elsewhere", namespace="other"), policy("else", {"name": "else"}), policy("v2", {"kind": "Job"})]
-    found = choices(own=[*own, *others]).of(WEB)
+    found = choices(own=[*own, *others]).of(WEB).policies
     assert (names(found.cluster_policies), names(found.policies)) == ([], [ALL, "both", KIND, "labels", NAME])
 
 
@@ -54,8 +54,8 @@ def test_cluster_wide_policies_choose_in_all_namespaces_or_in_those_they_name():
     wide = [policy(how, *selectors, namespace="") for how, selectors in MEANS.items()]
     wide += [policy("near", {"namespace": "default"}, namespace=""), policy("far", {"namespace": "x"}, namespace="")]
     found = choices(wide, [policy("own")])
-    assert names(found.of(WEB).cluster_policies) == [ALL, KIND, NAME, "near"]
-    assert (names(found.of(NODE).cluster_policies), found.of(NODE).policies) == ([ALL], [])
+    assert names(found.of(WEB).policies.cluster_policies) == [ALL, KIND, NAME, "near"]
+    assert (names(found.of(NODE).policies.cluster_policies), found.of(NODE).policies.policies) == ([ALL], [])
 
 
 def test_no_copy_is_made_without_a_policy_that_cannot_be_read():
@@ -67,6 +67,6 @@ def test_no_copy_is_made_without_a_policy_that_cannot_be_read():
 def test_a_resource_is_not_compared_with_policies_that_name_others():
     def measured(count):
         made = choices(own=[policy(f"p{number}", {"name": f"web{number}"}) for number in range(count)])
-        return work_of(lambda: len(made.of(WEB).policies)).calls
+        return work_of(lambda: len(made.of(WEB).policies.policies)).calls
 
     assert measured(400) == measured(4)

@@ -134,3 +134,40 @@ def test_rules_that_apply_to_a_copy_are_counted() -> None:
     tree = {"metadata": {"name": "o", "namespace": "default"}, "spec": {"overrideRules": rules}}
     with pytest.raises(OverrideError, match=TOO_MUCH):
         apply_overrides(config(a=""), MEMBER, [], [from_tree(tree, OverridePolicy)])
+
+
+def many_rules(resource: dict[str, Any], overriders: dict[str, Any], count: int) -> dict[str, Any]:
+    tree = {
+        "metadata": {"name": "o", "namespace": "default"},
+        "spec": {"overrideRules": [{"overriders": overriders}] * count},
+    }
+    return apply_overrides(resource, MEMBER, (), [from_tree(tree, OverridePolicy)]).resource
+
+
+def custom(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "x/v1", "kind": "X", "metadata": {"name": "x", "namespace": "default"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [({f"k{n}": n for n in range(20_000)}, "/spec/k0"), ({"list": [1] * 200_000}, "/spec/list/0")],
+    ids=["a map that is copied", "a list that is moved aside"],
+)
+def test_large_maps_and_lists_are_not_changed_by_many_rules(spec: dict[str, Any], path: str) -> None:
+    overriders = {"plaintext": [{"path": path, "operator": "add", "value": 7}]}
+    changed = many_rules(custom(**spec), overriders, 5)
+    assert (changed["spec"].get("k0") or changed["spec"]["list"][4]) == 7
+    with pytest.raises(OverrideError, match=TOO_MUCH):
+        many_rules(custom(**spec), overriders, 150)
+    at_once = {"plaintext": overriders["plaintext"] * 1000} if "list" not in spec else overriders
+    assert many_rules(custom(**spec), at_once, 1)["spec"]
+
+
+def test_what_is_withheld_is_not_compared_after_each_of_many_rules() -> None:
+    rules = [{"apiGroups": [f"g{n}"], "resources": ["pods"], "verbs": ["get"]} for n in range(5_000)]
+    about = {"name": "r", "namespace": "default"}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": about, "rules": rules}
+    overriders = {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]}
+    assert many_rules(role, overriders, 20)["metadata"]["labels"] == {"a": "b"}
+    with pytest.raises(OverrideError, match=TOO_MUCH):
+        many_rules(role, overriders, 1000)

@@ -20,6 +20,8 @@ COPY_LIMIT = 3 * 1024 * 1024
 
 SHIFT_LIMIT = 200_000_000
 """List elements that all operations of a patch may move aside, which takes a few tenths of a second."""
+_MOVED = 8
+"""Elements of a list that are moved aside in the time that one is copied."""
 
 _MISSING = "missing value"
 _BAD_INDEX = "invalid index referenced"
@@ -52,8 +54,15 @@ def create(original: dict[str, Any], modified: dict[str, Any], path: str = "") -
     return made
 
 
-def apply(document: Any, operations: Any, *, replace_may_create: bool = False) -> Any:
-    """The document after all operations, or an error and no effect at all.
+def apply(
+    document: Any,
+    operations: Any,
+    *,
+    replace_may_create: bool = False,
+    spend: Callable[[int], None] = lambda count: None,
+) -> Any:
+    """The document after all operations, or an error and no effect at all. `spend` is told of entries that are copied
+    or moved aside for them, and may raise.
 
     With `replace_may_create`, replacing an absent member adds it and copying one copies null, as the Kubernetes API
     server does, which refuses operations on the document as a whole. For Karmada's overrides it is the other way round.
@@ -68,7 +77,7 @@ def apply(document: Any, operations: Any, *, replace_may_create: bool = False) -
             and not (operation["path"] and operation.get("from", "/"))
         ):
             raise JSONPatchError("operations on the document as a whole are not known")
-    patching = _Patching(document, replace_may_create)
+    patching = _Patching(document, replace_may_create, spend)
     for operation in operations:
         patching.run(operation)
     return patching.document
@@ -150,8 +159,9 @@ def _set(container: Container, step: str, value: Any) -> None:
 class _Patching:
     """A document under change."""
 
-    def __init__(self, document: Any, replace_may_create: bool) -> None:
+    def __init__(self, document: Any, replace_may_create: bool, spend: Callable[[int], None]) -> None:
         self.document = document
+        self._spend = spend
         self._may_create = replace_may_create
         self._own: dict[int, Container] = {}
         """The containers made here, which may be changed in place; held, so that no other takes their identity."""
@@ -209,6 +219,7 @@ class _Patching:
     def _owned(self, container: Container) -> Container:
         if id(container) in self._own:
             return container
+        self._spend(len(container))
         copy = container.copy()
         self._own[id(copy)] = copy
         return copy
@@ -322,6 +333,7 @@ class _Patching:
             del container[step]
 
     def _shift(self, container: list[Any], index: int) -> None:
+        self._spend((len(container) - index) // _MOVED)
         self._shifted += len(container) - index
         if self._shifted > SHIFT_LIMIT:
             raise JSONPatchError(f"the patch moves more than {SHIFT_LIMIT} elements of lists aside")

@@ -65,6 +65,9 @@ log = logging.getLogger(__name__)
 
 NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
 OVERRIDES = "override-manager"
+TOGETHER = 8
+"""Works of a binding that are made at the same time. What is done for each before it waits for the server adds up, and
+nobody else has a turn in between; large ones are made one by one."""
 PURGE_WAIT = 5.0
 """Seconds until a copy that must be gone before its replacement starts is looked for again."""
 
@@ -166,7 +169,7 @@ class BindingController:
             item = await self._templates.of(binding)
         except ForeignResource:
             item = None
-        policies = self._choices.of(item.value) if item is not None else Overrides()
+        policies = self._choices.of(item.value).policies if item is not None else Overrides()
         named = {names.cluster_of_execution_space(work.metadata.namespace) for work in works}
         for name in {*named, *(target.name for target in spec.clusters)} if item is not None else ():
             cluster = self._clusters.get(name)
@@ -216,14 +219,20 @@ class BindingController:
             self._awaited.note(key_of(binding), binding.spec.resource)
             return DONE
         template = item.value
-        builder = WorkBuilder(binding, template, self._choices.of(template), self._context.gates)
+        chosen = self._choices.of(template)
+        builder = WorkBuilder(binding, template, chosen.policies, self._context.gates)
+        size = len(item.body) + chosen.size
         started = perf_counter()
         for target, _ in planned.write:
             if self._clusters.get(target.name) is None:
                 self._triggers.without.setdefault(target.name, set()).add(key_of(binding))
         followed = binding.metadata.annotations if planned.write else {}
         with self._context.tracer.span("write Works", followed):
-            outcomes = await asyncio.gather(*(self._sync_cluster(builder, item.body, write) for write in planned.write))
+            together = 1 if size >= LARGE else TOGETHER
+            turns = asyncio.Semaphore(together) if len(planned.write) > together else None
+            outcomes = await asyncio.gather(
+                *(self._sync_cluster(builder, item.body, size, write, turns) for write in planned.write)
+            )
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         about = ObjectReference.to(template)
@@ -271,21 +280,28 @@ class BindingController:
 
         return isinstance(await self._bindings.commit(binding, decide), Written)
 
-    async def _sync_cluster(self, builder: WorkBuilder, template: bytes, write: WriteWork) -> Exception | bool:
+    async def _sync_cluster(
+        self, builder: WorkBuilder, template: bytes, size: int, write: WriteWork, turns: asyncio.Semaphore | None
+    ) -> Exception | bool:
         try:
-            return await self._write_work(builder, template, *write)
+            if turns is None:
+                return await self._write_work(builder, template, size, *write)
+            async with turns:
+                written = await self._write_work(builder, template, size, *write)
+                await asyncio.sleep(0)  # a server in this process may answer at once
+                return written
         except _REFUSALS as error:
             return error
 
     async def _write_work(
-        self, builder: WorkBuilder, template: bytes, target: TargetCluster, seen: Work | None
+        self, builder: WorkBuilder, template: bytes, size: int, target: TargetCluster, seen: Work | None
     ) -> bool:
         """Bring one Work up to date; whether there was anything to do."""
         cluster = self._clusters.get(target.name)
         if cluster is None:
             return False
-        copy = await self._revised(builder, template, target, cluster)
-        draft = await self._overridden(builder, copy, target, cluster, len(template))
+        copy = await self._revised(builder, template, size, target, cluster)
+        draft = await self._overridden(builder, copy, size, target, cluster)
         at = Key(names.execution_space(target.name), builder.name)
         if seen is None and (item := self._works.item(at)) is not None:
             try:
@@ -322,7 +338,7 @@ class BindingController:
         self._recorders[True].event(about, events.WARNING, events.SYNC_WORK.failed, f"{text} and was built anew")
 
     async def _overridden(
-        self, builder: WorkBuilder, copy: JSONObject, target: TargetCluster, cluster: Cluster, size: int
+        self, builder: WorkBuilder, copy: JSONObject, size: int, target: TargetCluster, cluster: Cluster
     ) -> Draft:
         try:
             if size < LARGE or not builder.is_overridden:
@@ -336,10 +352,13 @@ class BindingController:
             raise
 
     async def _revised(
-        self, builder: WorkBuilder, template: bytes, target: TargetCluster, cluster: Cluster
+        self, builder: WorkBuilder, template: bytes, size: int, target: TargetCluster, cluster: Cluster
     ) -> JSONObject:
         copy: JSONObject = orjson.loads(template)
-        replicas = builder.replicas(target, cluster)
+        if size < LARGE or not builder.is_overridden:
+            replicas = builder.replicas(target, cluster)
+        else:
+            replicas = await asyncio.to_thread(builder.replicas, target, cluster)
         if replicas is None or not self._context.interpreter.enabled(kind_of(copy), Operation.REVISE):
             return copy
         return await self._context.interpreter.revise(copy, replicas)

@@ -5,7 +5,7 @@ looked at when a copy is made anew. A namespace may have thousands of either, an
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, OverrideSpec
 from karmada.controllers.detector.policy_index import SELECTS, selects, slots
@@ -51,6 +51,14 @@ def meant(bindings: Informer[Any], specs: list[OverrideSpec], namespace: str) ->
                 yield item.key
 
 
+class Chosen(NamedTuple):
+    """Override policies that may choose a resource."""
+
+    policies: Overrides = Overrides()
+    size: int = 0
+    """About as many bytes as they have."""
+
+
 class OverrideChoices:
     """The override policies that may choose a resource."""
 
@@ -59,18 +67,19 @@ class OverrideChoices:
         for informer in (wide, own):
             informer.add_index(SELECTS, _selected)
 
-    def of(self, resource: JSONObject) -> Overrides:
+    def of(self, resource: JSONObject) -> Chosen:
         """Those for a resource, each once."""
         subject = subject_of(resource)
         namespace = subject.namespace
-        wide: list[ClusterOverridePolicy] = []
+        wide: list[Item[ClusterOverridePolicy]] = []
         if len(self._wide):
             scopes = dict.fromkeys(("", namespace))
             wide = _found(self._wide, (_every(""), *(slot for scope in scopes for slot in slots(scope, subject))))
-        own: list[OverridePolicy] = []
+        own: list[Item[OverridePolicy]] = []
         if namespace and len(self._own):
             own = _found(self._own, (_every(namespace), *slots(namespace, subject)))
-        return Overrides(wide, own)
+        size = sum(item.cost for items in (wide, own) for item in items)
+        return Chosen(Overrides([item.value for item in wide], [item.value for item in own]), size)
 
 
 def _selected(item: Item[Any]) -> Iterable[str]:
@@ -86,6 +95,6 @@ def _every(namespace: str) -> str:
     return f"{namespace}|"
 
 
-def _found(policies: Informer[Any], places: Iterable[str]) -> list[Any]:
+def _found(policies: Informer[Any], places: Iterable[str]) -> list[Item[Any]]:
     found = {item.key: item for place in places for item in policies.indexed_items(SELECTS, place)}
-    return [item.value for item in found.values()]
+    return list(found.values())

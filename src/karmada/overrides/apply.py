@@ -27,7 +27,7 @@ from karmada.overrides.plaintext import override_plaintext
 from karmada.overrides.pods import JSONObject
 from karmada.overrides.resources import override_resources
 from karmada.overrides.spelling import spelled
-from karmada.overrides.withheld import changed, withheld
+from karmada.overrides.withheld import Withheld, withheld
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.policies.matching import Match, Subject, closest, subject_of
 
@@ -98,7 +98,7 @@ def _apply_kind(
     cluster: Cluster,
     policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy],
     identity: Identity | None,
-    kept: JSONObject | None,
+    kept: Withheld | None,
     effort: Effort,
 ) -> tuple[JSONObject, list[AppliedRule]]:
     if not policies:
@@ -112,7 +112,7 @@ def _apply_kind(
                     f"override policy {rule.policy_name} changes {field}: an override may not make another object of "
                     "a copy, nor touch what Karmada manages it by"
                 )
-            if kept is not None and (field := changed(kept, resource)):
+            if kept is not None and (field := kept.changed_in(resource, effort)):
                 raise OverrideError(
                     f"override policy {rule.policy_name} changes {field} of a {resource['kind']}, which those who may "
                     "edit a namespace do not write: use a ClusterOverridePolicy"
@@ -155,7 +155,7 @@ def _apply_rule(resource: JSONObject, overriders: Overriders, effort: Effort) ->
     override_map(resource, "annotations", overriders.annotations_overrider, effort)
     override_resources(resource, overriders.resources_overrider, effort)
     override_documents(resource, overriders.field_overrider, effort)
-    return override_plaintext(resource, overriders.plaintext)
+    return override_plaintext(resource, overriders.plaintext, effort)
 
 
 def _record(rule: AppliedRule) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _patched(document: Any, changes: Iterable[FieldPatchOperation]) -> Any:
     steps = [operation(change.operator, change.sub_path, change) for change in changes]
     if any(_makes_a_single_value(step) for step in steps):
         raise OverrideError("a document can only be replaced by an object or a list")
-    return patch(document, steps)
+    return patch(document, steps, Effort())
 
 
 def _makes_a_single_value(step: JSONObject) -> bool:

@@ -6,9 +6,12 @@ so would one that has the copy replace what the member itself has under its name
 says where such copies are, and not how long: see `karmada.policies.binding`.
 """
 
-import copy
+from typing import NamedTuple
+
+import orjson
 
 from karmada.api import annotations
+from karmada.overrides.effort import Effort
 from karmada.overrides.pods import JSONObject
 
 _FIELDS = {
@@ -22,20 +25,35 @@ _FIELDS = {
 _CONFLICTS = f"metadata.annotations[{annotations.CONFLICT_RESOLUTION}]"
 
 
-def withheld(resource: JSONObject) -> JSONObject | None:
+_WEIGHT = 16
+"""Bytes that are compared in the time of a step."""
+
+
+class Withheld(NamedTuple):
+    """What an override policy of a namespace leaves as it is."""
+
+    fields: JSONObject
+    weight: int
+    """Steps of a comparison."""
+
+    def changed_in(self, resource: JSONObject, effort: Effort) -> str:
+        """The first of the fields that is another in `resource`; empty if none is."""
+        effort.spend(self.weight)
+        return next((field for field, value in self.fields.items() if _value(resource, field) != value), "")
+
+
+def withheld(resource: JSONObject) -> Withheld | None:
     """The fields of a resource that are withheld, as they are now; None where there are none."""
-    fields = _FIELDS.get(_group_and_kind(resource.get("apiVersion"), resource.get("kind")))
-    return copy.deepcopy({field: _value(resource, field) for field in (*fields, _CONFLICTS)}) if fields else None
+    names = _FIELDS.get(_group_and_kind(resource.get("apiVersion"), resource.get("kind")))
+    if not names:
+        return None
+    encoded = orjson.dumps({field: _value(resource, field) for field in (*names, _CONFLICTS)})
+    return Withheld(orjson.loads(encoded), len(encoded) // _WEIGHT)
 
 
 def is_withheld(api_version: object, kind: object) -> bool:
     """Whether objects of a kind have fields that are withheld."""
     return _group_and_kind(api_version, kind) in _FIELDS
-
-
-def changed(before: JSONObject, resource: JSONObject) -> str:
-    """The first of the fields that is another in `resource`; empty if none is."""
-    return next((field for field, value in before.items() if _value(resource, field) != value), "")
 
 
 def _group_and_kind(api_version: object, kind: object) -> tuple[str, str]:
