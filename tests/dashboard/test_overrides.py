@@ -1,14 +1,13 @@
 """What override policies change, as a diff: of small objects, once for clusters that get the same."""
 
-import asyncio
-
 import msgspec
+from tests.explain import samples
 from tests.growth import work
 
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.policy.v1alpha1 import OverridePolicy
+from karmada.api.policy.v1alpha1 import OverridePolicy, ResourceSelector
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.dashboard.workload import LARGEST, _overrides
+from karmada.dashboard.workload import LARGEST, MOST_COPIED, explained, overridden
 from karmada.explain.why.facts import Facts
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -27,17 +26,21 @@ POLICY = msgspec.convert(
 
 
 def shown(clusters: int, data: dict[str, str]) -> list[JSONObject]:
+    return overridden(facts_of(clusters, data, [POLICY]))
+
+
+def facts_of(clusters: int, data: dict[str, str], policies: list[OverridePolicy]) -> Facts:
     names = [f"m{number}" for number in range(clusters)]
     metadata = {"name": "c", "namespace": "default"}
     template = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
     resource = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "namespace": "default"}
     spec = {"resource": resource, "clusters": [{"name": name} for name in names]}
-    facts = Facts(KIND, "default", "c", template, overrides=[POLICY])
+    facts = Facts(KIND, "default", "c", template, overrides=policies)
     facts.binding = msgspec.convert(
         {"metadata": {"name": "c-configmap", "namespace": "default"}, "spec": spec}, ResourceBinding
     )
     facts.clusters = [msgspec.convert({"metadata": {"name": name}, "spec": {}}, Cluster) for name in names]
-    return asyncio.run(_overrides(facts))
+    return facts
 
 
 def test_a_diff_is_made_once_for_all_clusters_that_get_the_same() -> None:
@@ -52,3 +55,31 @@ def test_a_diff_is_made_once_for_all_clusters_that_get_the_same() -> None:
 def test_an_object_that_takes_long_to_be_written_is_not_compared() -> None:
     (found,) = shown(1, {"key": "v" * LARGEST})
     assert found["diff"].endswith(f"the object has more than {LARGEST} bytes: it is not compared line by line\n")
+
+
+def test_what_override_policies_make_of_too_many_bytes_is_not_shown_and_said_to_be_not() -> None:
+    def said(size: int) -> tuple[str, int]:
+        template = samples.deployment(annotations=samples.HOLDER | {"key": "v" * size})
+        clusters = [samples.cluster("m1")]
+        labels = {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]}
+        facts = samples.facts({}, {"m1": 3}, clusters, template=template)
+        facts.overrides = [samples.override("o", "m1", **labels)]
+        found = explained(facts)
+        return next(link.text for link in found.links if link.name == "overrides"), len(found.overrides)
+
+    assert said(MOST_COPIED // 2) == ("1 override policy takes effect", 1)
+    text, shown_of = said(MOST_COPIED)
+    assert (f"more than {MOST_COPIED} bytes" in text, shown_of) == (True, 0)
+
+
+def test_a_workload_is_copied_for_no_override_policies_but_those_that_choose_it() -> None:
+    def measured(count: int) -> float:
+        spec = msgspec.structs.replace(
+            POLICY.spec, resource_selectors=(ResourceSelector(api_version="v1", kind="ConfigMap", name="other"),)
+        )
+        others = [msgspec.structs.replace(POLICY, spec=spec)] * count
+        facts = [facts_of(number, {"key": "value"}, [POLICY, *others]) for number in (1, 11)]
+        few, many = (work(lambda one=one: len(explained(one).overrides)).calls for one in facts)
+        return many - few
+
+    assert measured(100) == measured(1)

@@ -1,13 +1,15 @@
 """One workload: its way through the federation, with the reason of every step."""
 
-import asyncio
 import difflib
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from karmada.api import yaml
+from karmada.api.codec import encode
+from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.apiserver.requests import offload
 from karmada.dashboard.graph import graph, verdicts
 from karmada.dashboard.names import checked_kind
@@ -26,7 +28,10 @@ from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
 from karmada.policies.matching import Match, closest, subject_of
 
+P = TypeVar("P", OverridePolicy, ClusterOverridePolicy)
 TIMELINE = 200
+MOST_COPIED = 2_000_000
+"""Bytes of template and override policies, for all clusters together, of which copies are made to explain them."""
 LARGEST = 64 * 1024
 """Bytes of an object of which a diff is made: a larger one takes seconds to be written as YAML."""
 
@@ -39,22 +44,62 @@ async def workload(visit: Visit) -> JSONObject:
     facts = await read(context.hub, context.members, served, namespace if served.namespaced else "", name)
     if facts.template is None:
         raise NotFound(f"there is no {kind} {name} in the control plane")
-    links = chain(facts)
-    binding = facts.binding
-    decision, recorded = decision_about(facts, binding) if binding is not None else (None, False)
-    judged = verdicts(facts, binding, decision.decisive if decision is not None else None) if binding else []
     async with context.long:
-        changed = await _overrides(facts)
+        told = await offload.run(offload.LARGE, explained, facts)
     return {
         "ref": ref(api_version, kind, facts.namespace, name),
-        "template": redacted(_without_managers(facts.template)),
-        "graph": graph(facts, links, judged, changed),
-        "verdicts": judged,
-        "recorded": facts.recorded_at if recorded else "",
-        "overrides": changed,
-        "timeline": await _timeline(context.hub, facts, links),
-        "why": _why(links),
+        "template": told.template,
+        "graph": told.graph,
+        "verdicts": told.verdicts,
+        "recorded": told.recorded,
+        "overrides": told.overrides,
+        "timeline": await _timeline(context.hub, facts, told.links),
+        "why": _why(told.links),
     }
+
+
+class Explained(NamedTuple):
+    """What is said of a workload that needs nothing but the facts."""
+
+    template: JSONObject
+    links: list[Link]
+    graph: JSONObject
+    verdicts: list[JSONObject]
+    recorded: str
+    overrides: list[JSONObject]
+
+
+def explained(facts: Facts) -> Explained:
+    """Everything that is made of the facts. It takes as long as people's templates and policies are large."""
+    template, binding = facts.template, facts.binding
+    assert template is not None
+    facts, is_large = _with_few_overrides(facts, template)
+    links = chain(facts)
+    for link in links:
+        if is_large and link.name == "overrides":
+            link.text = f"more than {MOST_COPIED} bytes of template and override policies for all clusters: not shown"
+    decision, recorded = decision_about(facts, binding) if binding is not None else (None, False)
+    judged = verdicts(facts, binding, decision.decisive if decision is not None else None) if binding else []
+    changed = overridden(facts)
+    moment = facts.recorded_at if recorded else ""
+    shown = redacted(_without_managers(template))
+    return Explained(shown, links, graph(facts, links, judged, changed), judged, moment, changed)
+
+
+def _with_few_overrides(facts: Facts, template: JSONObject) -> tuple[Facts, bool]:
+    """The facts with the override policies that may choose the template only; with none, and True, where copies for all
+    clusters would be too many bytes."""
+    subject = subject_of(template)
+
+    def choosing(policies: Sequence[P]) -> list[P]:
+        selecting = ((one, one.spec.resource_selectors) for one in policies)
+        return [one for one, selectors in selecting if not selectors or closest(selectors, subject) is not Match.NONE]
+
+    wide, own = choosing(facts.cluster_overrides), choosing(facts.overrides)
+    size = sum(len(encode(one)) for one in (*wide, *own))
+    clusters = len(facts.binding.spec.clusters) if facts.binding is not None else 0
+    is_large = bool(size) and (len(orjson.dumps(template)) + size) * clusters > MOST_COPIED
+    return replace(facts, cluster_overrides=() if is_large else wide, overrides=() if is_large else own), is_large
 
 
 async def kind_of(hub: Client, api_version: str, kind: str) -> ApiResource:
@@ -75,7 +120,7 @@ def _why(links: list[Link]) -> JSONObject:
     }
 
 
-async def _overrides(facts: Facts) -> list[JSONObject]:
+def overridden(facts: Facts) -> list[JSONObject]:
     """What override policies change, policy by policy, as a diff of what is shown of the copies."""
     template, binding = facts.template, facts.binding
     found: list[JSONObject] = []
@@ -94,7 +139,6 @@ async def _overrides(facts: Facts) -> list[JSONObject]:
         policies += [(one, [], [one]) for one in _ranked(facts.overrides, template)]
         before = orjson.dumps(template)
         for policy, wide, own in policies:
-            await asyncio.sleep(0)
             try:
                 done = apply_overrides(orjson.loads(before), cluster, wide, own)
             except OverrideError:
@@ -104,7 +148,7 @@ async def _overrides(facts: Facts) -> list[JSONObject]:
             after = orjson.dumps(done.resource)
             if (before, after) not in diffs:
                 # Most clusters have the same: a diff is made once.
-                diffs[before, after] = await _difference(before, after)
+                diffs[before, after] = _difference(before, after)
             where = policy.metadata
             found.append(
                 {
@@ -117,11 +161,11 @@ async def _overrides(facts: Facts) -> list[JSONObject]:
     return found
 
 
-async def _difference(before: bytes, after: bytes) -> str:
+def _difference(before: bytes, after: bytes) -> str:
     """A diff without its head; empty where nothing that is shown differs."""
     if max(len(before), len(after)) > LARGEST:
         return f"the object has more than {LARGEST} bytes: it is not compared line by line\n"
-    return await offload.run(offload.EXPENSIVE * len(before), _diff, before, after)
+    return "".join(list(difflib.unified_diff(_shown(before), _shown(after)))[2:])
 
 
 def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:
@@ -135,10 +179,6 @@ def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:
 def _shown(text: bytes) -> list[str]:
     shown = {key: value for key, value in _without_managers(orjson.loads(text)).items() if key != "status"}
     return yaml.dump(redacted(shown)).splitlines(keepends=True)
-
-
-def _diff(before: bytes, after: bytes) -> str:
-    return "".join(list(difflib.unified_diff(_shown(before), _shown(after)))[2:])
 
 
 def _without_managers(tree: JSONObject) -> JSONObject:

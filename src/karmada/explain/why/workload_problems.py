@@ -1,6 +1,7 @@
 """What is wrong with a workload in a member, from its conditions, its pods and their events. No I/O."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,11 +34,11 @@ def workload_problem(member: MemberFacts) -> WorkloadProblem:
     found = [one for pod in member.pods for one in _complaints(pod)]
     warnings = [str(event.get("message", "")) for event in member.events if event.get("type") == "Warning"]
     details = list({_alike(text): text.removeprefix(_COMBINED) for text in warnings}.values())[-SHOWN:]
-    reasons = [one.reason for one in found]
+    reasons = Counter(one.reason for one in found)
     if failure := _replica_failure(member.object or {}):
         worst = WorkloadProblem(failure)
     elif found:
-        worst = max(found, key=lambda one: reasons.count(one.reason))
+        worst = max(found, key=lambda one: reasons[one.reason])
     else:
         worst = WorkloadProblem(details[-1] if details else "its pods are not ready yet")
     worst.details = details
