@@ -245,6 +245,41 @@ async def test_a_namespace_says_what_keeps_it(api):
     await gone(api, "namespaces", "n")
 
 
+def test_thousands_of_objects_that_hold_a_namespace_back_are_not_counted_whenever_one_of_them_changes():
+    looks = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal looks
+        looks += event == "call" and frame.f_code.co_qualname == "NamespaceController._report"
+
+    async def scenario():
+        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            for number in range(1010):
+                body = configmap(f"c{number}")
+                body["metadata"]["finalizers"] = ["example.com/x"]
+                await api.create("configmaps", body, namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(5)
+            sys.setprofile(profile)
+            try:
+                for number in range(100):
+                    await api.patch("configmaps", f"c{number}", {"data": {"k": "v"}}, namespace="n")
+                    await asyncio.sleep(0.001)
+                await asyncio.sleep(5)
+            finally:
+                sys.setprofile(None)
+            for number in range(1010):
+                await api.patch("configmaps", f"c{number}", {"metadata": {"finalizers": None}}, namespace="n")
+            await asyncio.sleep(5)
+            with pytest.raises(errors.NotFound):
+                await api.get("namespaces", "n")
+
+    run_virtual(scenario)
+    assert 0 < looks < 20, looks
+
+
 async def test_the_rest_of_a_namespace_outlives_its_pods(api):
     await api.create("namespaces", {"metadata": {"name": "n"}})
     pod = {"metadata": {"name": "p", "finalizers": ["example.com/x"]}, "spec": {"containers": [CONTAINER]}}

@@ -2,13 +2,15 @@
 
 How far it has come is reported in the namespace's conditions. A namespace is looked at again whenever something in it
 changes, so nothing waits for a timer; but its content may be given a while first, as Kubernetes does: other servers on
-the same storage learn meanwhile that it ends, and clients can still tidy up in it.
+the same storage learn meanwhile that it ends, and clients can still tidy up in it. One in which thousands of objects
+are held back rests between two looks: each counts all of them.
 """
 
 import asyncio
 from collections import Counter
 from typing import NamedTuple
 
+import msgspec
 import orjson
 
 from karmada.apiserver.controllers.worker import Worker
@@ -27,6 +29,21 @@ KUBERNETES_GRACE = 5.0
 """Seconds that Kubernetes leaves a namespace as it is."""
 _TOGETHER = 50
 """Deletions at the same time: durable stores commit them together."""
+_STEP = 200
+"""Objects that are counted in one go."""
+_FEW = 1_000
+"""Objects that are held back and are counted whenever one of them changes; for each so many more it rests a second."""
+
+
+class _Held(msgspec.Struct):
+    finalizers: list[str] | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Held
+
+
+_object = msgspec.json.Decoder(_Object)
 
 
 class Remaining(NamedTuple):
@@ -47,6 +64,8 @@ class NamespaceController:
         self._writer = Writer(context, "namespace-controller")
         self._worker: Worker[str] = Worker("namespaces", self._process)
         self._ending: set[str] = set()
+        self._resting: dict[str, bool] = {}
+        """Namespaces that are being counted, or rest after it, and whether something in them changed meanwhile."""
 
     def start(self) -> None:
         """Look at everything once, then follow events."""
@@ -67,28 +86,47 @@ class NamespaceController:
             else:
                 self._consider(item)
         elif item.namespace in self._ending:
-            self._worker.add(item.namespace)
+            self._stir(item.namespace)
 
     def _consider(self, item: Item) -> None:
         if item.ends:
             self._ending.add(item.name)
-            self._worker.add(item.name)
+            self._stir(item.name)
+
+    def _stir(self, name: str) -> None:
+        if name in self._resting:
+            self._resting[name] = True
+        else:
+            self._worker.add(name)
 
     async def _process(self, name: str) -> None:
         item = self._store.get(_KIND, "", name)
-        if item is None or not item.ends:
+        if not self._resting.pop(name, True) or item is None or not item.ends:
             return
         namespace = orjson.loads(item.body)
         left = parse_rfc3339(namespace["metadata"]["deletionTimestamp"]) + self._grace - self._context.now()
         if self._grace and left > 0:
             self._worker.add_later(name, left)
             return
-        if FINALIZER in ((namespace.get("spec") or {}).get("finalizers") or ()):
+        if FINALIZER in ((namespace.get("spec") or {}).get("finalizers") or ()) and await self._is_left(name):
+            return
+        await self._finalize(name)
+
+    async def _is_left(self, name: str) -> bool:
+        """Delete the content, count and report what is held back; whether there is any."""
+        self._resting[name] = False
+        pause = 0.0
+        try:
             remaining = await self._empty(name)
             await self._report(name, remaining)
-            if remaining.resources or remaining.failures:
-                return
-        await self._finalize(name)
+            left = remaining.resources.total()
+            pause = left / _FEW if left > _FEW else 0.0
+            return bool(left or remaining.failures)
+        finally:
+            if pause:
+                self._worker.add_later(name, pause)
+            elif self._resting.pop(name):
+                self._worker.add(name)
 
     async def _empty(self, namespace: str) -> Remaining:
         """Delete pods, and when they are gone everything else: what pods rely on outlives them."""
@@ -100,13 +138,15 @@ class NamespaceController:
                 continue
             items = self._store.list(served.key, namespace).items
             failures += await self._delete(served.key, [item for item in items if not item.ends])
-            for item in items:
+            for number, item in enumerate(items, 1):
+                if number % _STEP == 0:
+                    await asyncio.sleep(0)
                 left = self._store.get(served.key, namespace, item.name)
                 if left is None:
                     continue
                 group = served.type.group
                 resources[f"{served.type.plural}.{group}"] += 1
-                for finalizer in orjson.loads(left.body)["metadata"].get("finalizers") or ():
+                for finalizer in _object.decode(left.body).metadata.finalizers or ():
                     finalizers[finalizer] += 1
             if served.key == _PODS and resources:
                 break
