@@ -7,7 +7,7 @@ from tests.controllers.plane import on_a_plane
 
 from karmada.api.annotations import QUOTA_NAMESPACES
 from karmada.api.feature_gates import DEFAULTS
-from karmada.controllers.quota_enforcement import SETTLING, QuotaEnforcementController
+from karmada.controllers.quota_enforcement import SETTLING, STEP, QuotaEnforcementController
 from karmada.machinery.transport import GroupVersionResource, Verb
 
 QUOTAS = GroupVersionResource("policy.karmada.io", "v1alpha1", "federatedresourcequotas")
@@ -85,6 +85,27 @@ def test_what_a_binding_used_is_free_once_it_is_gone():
         await plane.client.resource(BINDINGS).delete("web", "default")
         await plane.clock.sleep(1)
         assert not (await status(plane)).get("overallUsed")
+
+    on_a_plane(scenario)
+
+
+def test_bindings_that_go_one_after_another_are_not_counted_anew_for_each():
+    async def scenario(plane):
+        await begin(plane)
+        bindings = plane.client.resource(BINDINGS)
+        web = await bindings.get("web", "default")
+        for number in range(2 * STEP):
+            await bindings.create({"metadata": {"name": f"w{number}", "namespace": "default"}, "spec": web["spec"]})
+        await plane.clock.sleep(2 * SETTLING)
+        assert (await status(plane))["overallUsed"] == {"cpu": str(2 + 4 * STEP)}
+        (controller,) = plane._started
+        before = sum(controller.results.values())
+        for number in range(STEP // 2):
+            await bindings.delete(f"w{number}", "default")
+            await plane.clock.sleep(0.001)
+        await plane.clock.sleep(1)
+        assert (await status(plane))["overallUsed"] == {"cpu": str(2 + 3 * STEP)}
+        assert sum(controller.results.values()) - before < STEP // 10
 
     on_a_plane(scenario)
 

@@ -1,11 +1,13 @@
 """Federated quota enforcement: says in every FederatedResourceQuota what the bindings of its namespace use.
 
 Runs with the gate FederatedQuotaEnforcement. The webhook books a change before it is written; this controller counts
-what really was: at once when a quota or its limits are new or a binding is gone, and a while after any booking, so that
-one whose binding was never written does not stay. With the gate FederatedQuotaTree a quota may count the namespaces of
-a label selector (`policies.quota_tree`), and is counted at once when the labels of a namespace change.
+what really was: at once when a quota or its limits are new or a binding is gone (a second later for each ten thousand
+there are), and a while after any booking, so that one whose binding was never written does not stay. With the gate
+FederatedQuotaTree a quota may count the namespaces of a label selector (`policies.quota_tree`), and is counted at once
+when the labels of a namespace change.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,13 +30,17 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.policies import quota_tree
-from karmada.policies.quota import Amounts, overall_used, usage
+from karmada.policies.quota import Amounts, overall_used, total, usage
 
 COMPONENT = "federated-resource-quota-enforcement-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 PERIOD = 300.0
 SETTLING = 10.0
 """Seconds after which what was booked has been written, if it ever will be, and is known here."""
+STEP = 200
+"""Bindings that are counted in one go."""
+PACE = 10_000
+"""Bindings that are counted in a second, while some go one after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +83,13 @@ class QuotaEnforcementController:
         if quota is None or quota.metadata.deletion_timestamp is not None:
             return DONE
         counted = self._counted_namespaces(quota)
-        specs = (binding.spec for namespace in counted for binding in self._bindings.values(namespace))
-        used = overall_used(specs, quota.spec.overall)
+        items = [item for namespace in counted for item in self._bindings.all_items(namespace)]
+        parts: list[Amounts] = []
+        for start in range(0, len(items), STEP):
+            specs = (item.value.spec for item in items[start : start + STEP])
+            parts.append(overall_used(specs, quota.spec.overall))
+            await asyncio.sleep(0)
+        used = total(parts)
         outcome = await self._commit.commit(quota, lambda current: _counted(current, quota, used))
         if isinstance(outcome, Written):
             text = f"Collect status of FederatedResourceQuota({key.namespace}/{key.name}) succeed."
@@ -101,11 +112,16 @@ class QuotaEnforcementController:
         for change in changes:
             if change.initial or not self._quotas.has_synced:
                 continue
-            pause = 0.0 if change.new is None else SETTLING
+            pause = SETTLING if change.new is not None else self._pause(change.key.namespace)
             before, after = (usage(item.value.spec) if item else {} for item in (change.old, change.new))
             if before != after:
                 for key in self._counting(change.key.namespace):
                     self.controller.queue.add_after(key, pause)
+
+    def _pause(self, namespace: str) -> float:
+        """Seconds in which bindings of a namespace that go are counted together: each count reads all there are."""
+        count = len(self._bindings.all_items(namespace)) if self._bindings.has_synced else 0
+        return count / PACE if count > STEP else 0.0
 
     def _namespaces_changed(self, changes: list[Change[JSONObject]]) -> None:
         """Quotas that select a namespace now, or did before, are counted again."""

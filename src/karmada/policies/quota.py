@@ -15,27 +15,32 @@ _BYTES = ("memory", "ephemeral-storage")
 
 def usage(spec: ResourceBindingSpec) -> Amounts:
     """What a binding uses in all its clusters together."""
-    total: Amounts = {}
+    used: Amounts = {}
     if spec.components:
         clusters = len(spec.clusters)
         for component in spec.components:
             needs = component.replica_requirements
             if needs is not None:
-                _add(total, needs.resource_request, component.replicas * clusters)
-        return total
+                _add(used, needs.resource_request, component.replicas * clusters)
+        return used
     if spec.replica_requirements is not None:
         replicas = sum(target.replicas for target in spec.clusters)
-        _add(total, spec.replica_requirements.resource_request, replicas)
-    return total
+        _add(used, spec.replica_requirements.resource_request, replicas)
+    return used
 
 
 def overall_used(specs: Iterable[ResourceBindingSpec], overall: Mapping[str, int | str]) -> Amounts:
     """What bindings use together of a quota, for the amounts it names; nothing is said of what nobody uses."""
-    total: Amounts = {}
-    for spec in specs:
-        for name, amount in usage(spec).items():
-            total[name] = total[name] + amount if name in total else amount
-    return {name: amount for name, amount in total.items() if name in overall and amount}
+    return {name: amount for name, amount in total(map(usage, specs)).items() if name in overall and amount}
+
+
+def total(parts: Iterable[Amounts]) -> Amounts:
+    """What several use together."""
+    found: Amounts = {}
+    for part in parts:
+        for name, amount in part.items():
+            found[name] = found[name] + amount if name in found else amount
+    return found
 
 
 def sum_used(members: Iterable[Mapping[str, int | str]]) -> Amounts:
