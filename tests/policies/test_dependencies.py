@@ -189,3 +189,21 @@ def test_the_status_of_an_existing_binding_stays() -> None:
     existing = from_tree(tree, ResourceBinding)
 
     assert attach(SECRET, requirer("app"), existing, find_in()).binding.status == existing.status
+
+
+def test_who_is_attached_already_is_not_compared_with_all_others_that_require_the_same() -> None:
+    requirers = [requirer(f"web{number}", "m1") for number in range(50)]
+    find, asked = find_in(*requirers), []
+
+    def asking(*which: str) -> ResourceBinding | None:
+        asked.append(which)
+        found: ResourceBinding | None = find(*which)
+        return found
+
+    binding = attach(SECRET, requirers[0], None, find).binding
+    for one in requirers:
+        binding = attach(SECRET, one, binding, find).binding
+    assert attach(SECRET, requirers[0], binding, asking).binding is binding
+    assert asked == []
+    assert attach(SECRET, requirer("web0", "m1", conflictResolution="Overwrite"), binding, asking).binding != binding
+    assert len(asked) == 49

@@ -293,11 +293,10 @@ class DependenciesDistributor:
         for change in changes:
             head = (resource.api_version, resource.kind, change.key.namespace)
             for slot in (_slot(*head, change.key.name), _slot(*head, _ANY)):
-                for binding in self._bindings.indexed(NEEDS, slot):
-                    if change.initial and self._is_attached(resource.kind, change.key, binding):
+                for item in self._bindings.indexed_items(NEEDS, slot):
+                    if change.initial and self._is_attached(resource.kind, change.key, item.value):
                         continue
-                    metadata = binding.metadata
-                    self.controller.enqueue(BindingKey(metadata.namespace, metadata.name), Priority.NORMAL)
+                    self.controller.enqueue(BindingKey(*item.key), Priority.NORMAL)
 
     def _is_attached(self, kind: str, dependency: Key, binding: ResourceBinding) -> bool:
         attached = self._bindings.get(names.binding_name(kind, dependency.name), dependency.namespace)

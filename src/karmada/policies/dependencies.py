@@ -87,11 +87,26 @@ def attach(
                 f"ResourceBinding({existing.metadata.namespace}/{existing.metadata.name}) belongs to a deleted object "
                 "of the same name, will try again later after binding is garbage collected"
             )
+        if existing.metadata.labels.get(key) == value and _has(existing.spec, resource, snapshot, independent):
+            return Attached(existing)
         metadata = msgspec.structs.replace(existing.metadata, labels={**existing.metadata.labels, key: value})
         spec = msgspec.structs.replace(
             existing.spec, resource=resource, required_by=merge_snapshots(existing.spec.required_by, (snapshot,))
         )
     return _settled(ResourceBinding(metadata=metadata, spec=spec), existing, independent, find)
+
+
+def _has(
+    spec: ResourceBindingSpec, resource: ObjectReference, snapshot: BindingSnapshot, independent: ResourceBinding
+) -> bool:
+    """Whether a dependency's binding is as a requirer wants it, whatever others wish: thousands may require one object,
+    and all are looked at when it changes."""
+    if spec.resource != resource or snapshot not in spec.required_by:
+        return False
+    return spec.placement is not None or _wish(independent) == (
+        spec.conflict_resolution,
+        spec.preserve_resources_on_deletion,
+    )
 
 
 def detach(existing: ResourceBinding, independent: ResourceBinding, find: FindBinding) -> Attached:
@@ -142,6 +157,10 @@ def _wishes(snapshot: BindingSnapshot, independent: ResourceBinding, find: FindB
     requirer = independent if own else find(snapshot.namespace, snapshot.name)
     if requirer is None:
         return None
+    return _wish(requirer)
+
+
+def _wish(requirer: ResourceBinding) -> tuple[str, bool]:
     spec = requirer.spec
     resolution = "Overwrite" if spec.conflict_resolution == "Overwrite" else "Abort"
     return resolution, bool(spec.preserve_resources_on_deletion)
