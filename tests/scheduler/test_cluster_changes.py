@@ -3,6 +3,7 @@
 from tests.scheduler.plane import BINDINGS, CLUSTERS, DYNAMIC, Plane, on_a_plane
 
 from karmada.machinery.transport import Request, Verb
+from karmada.scheduler.cluster_looks import MOST, PERIOD
 
 WEIGHTED = {
     "replicaSchedulingType": "Divided",
@@ -194,5 +195,53 @@ def test_a_result_that_the_cache_does_not_show_yet_is_not_decided_anew_when_a_cl
         await plane.client.resource(CLUSTERS).patch("member2", {"metadata": {"labels": {"zone": "a"}}})
         await plane.settle(5)
         assert await plane.result("web") == {"member1": 1}, "nothing asked for a move"
+
+    on_a_plane(scenario)
+
+
+def test_bindings_are_looked_at_at_a_pace_while_the_taints_of_a_cluster_come_and_go() -> None:
+    async def scenario(plane: Plane) -> None:
+        for name in ("member1", "member2"):
+            await plane.join(name)
+        await plane.bind("web")
+        await plane.settle(5)
+
+        async def taint(effect: str) -> int:
+            """How often the binding is written because of a taint."""
+            before = len(plane.requests)
+            taints = [{"key": "cluster.karmada.io/not-ready", "effect": effect}] if effect else []
+            await plane.client.resource(CLUSTERS).patch("member2", {"spec": {"taints": taints}})
+            await plane.settle(1)
+            return sum(request.resource == BINDINGS for request in plane.requests[before:])
+
+        written = [await taint("" if turn % 2 else "NoSchedule") for turn in range(20)]
+        assert [count > 0 for count in written] == [True] * MOST + [False] * (20 - MOST)
+        assert await taint("NoSchedule") == 0
+        await plane.bind("late")
+        await plane.settle()
+        assert await plane.result("late") == {"member1": 2}
+        before = len(plane.requests)
+        await plane.settle(PERIOD)
+        assert any(request.resource == BINDINGS for request in plane.requests[before:])
+        assert await taint("") > 0
+        assert await plane.result("late") == {"member1": 2, "member2": 2}
+
+    on_a_plane(scenario)
+
+
+def test_a_cluster_that_changes_otherwise_is_looked_at_at_once_although_its_taints_come_and_go() -> None:
+    async def scenario(plane: Plane) -> None:
+        for name in ("member1", "member2"):
+            await plane.join(name)
+        for turn in range(2 * MOST + 1):
+            taints = [] if turn % 2 else [{"key": "a", "effect": "NoSchedule"}]
+            await plane.client.resource(CLUSTERS).patch("member2", {"spec": {"taints": taints}})
+        await plane.bind("web", 2, {"clusterAffinity": {"labelSelector": {"matchLabels": {"a": "b"}}}})
+        await plane.client.resource(CLUSTERS).patch("member2", {"spec": {"taints": []}})
+        await plane.settle()
+        assert await plane.result("web") == {}
+        await plane.client.resource(CLUSTERS).patch("member2", {"metadata": {"labels": {"a": "b"}}})
+        await plane.settle()
+        assert await plane.result("web") == {"member2": 2}
 
     on_a_plane(scenario)

@@ -27,6 +27,7 @@ from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.tracing import OFF, Tracer
 from karmada.scheduler.affected import AffinityIndex
 from karmada.scheduler.assumed import AssumedWorkloads
+from karmada.scheduler.cluster_looks import ClusterLooks
 from karmada.scheduler.core.decide import decide, fitting_names, requests
 from karmada.scheduler.core.facts import Estimates
 from karmada.scheduler.core.framework import DEFAULT, Framework
@@ -129,6 +130,7 @@ class Scheduler:
         self._own: dict[BindingKey, tuple[str, str]] = {}
         """The revisions of the scheduler's last two writes of a binding, result and status, until their events come."""
         self._release = ParkedRelease(self.queue, clock)
+        self._looks = ClusterLooks(self._look_again, clock)
         self._ownership: Ownership | None = None
         """Which bindings this scheduler decides about; None for all."""
         self._disturbed: set[BindingKey] = set()
@@ -163,6 +165,7 @@ class Scheduler:
         finally:
             self.queue.close()
             self._release.cancel()
+            self._looks.close()
 
     # What happens to clusters and bindings.
 
@@ -170,6 +173,7 @@ class Scheduler:
         for change in changes:
             if change.new is None:
                 self.snapshot.remove(change.key.name)
+                self._looks.forget(change.key.name)
                 for key in sorted(self._affinities.going_to(change.key.name)):
                     self._disturbed.add(key)
                     self._enqueue(key, "ClusterChanged")
@@ -181,14 +185,7 @@ class Scheduler:
                 continue
             versions = versions_to_check(change.old.value if change.old else None, change.new.value)
             if versions:
-                own = self._affinities.going_to(change.key.name)
-                concerned = dict.fromkeys(self._affinities.concerned(versions))
-                if self.snapshot.is_leaving(change.key.name):
-                    # What runs there has to leave, also where the affinity has not meant the cluster for a while.
-                    concerned |= dict.fromkeys(sorted(own))
-                for key in concerned:
-                    self._disturbed.add(key)
-                    self._enqueue(key, "ClusterChanged", background=key not in own)
+                self._looks.changed(versions)
                 continue
             if change.old is None:
                 continue
@@ -199,6 +196,18 @@ class Scheduler:
                 for key in list(self._nowhere):
                     self._disturbed.add(key)
                     self._enqueue(key, "ClusterChanged")
+
+    def _look_again(self, versions: tuple[Cluster, ...]) -> None:
+        """Have the bindings decided that a change of a cluster concerns."""
+        name = versions[-1].metadata.name
+        own = self._affinities.going_to(name)
+        concerned = dict.fromkeys(self._affinities.concerned(versions))
+        if self.snapshot.is_leaving(name):
+            # What runs there has to leave, also where the affinity has not meant the cluster for a while.
+            concerned |= dict.fromkeys(sorted(own))
+        for key in concerned:
+            self._disturbed.add(key)
+            self._enqueue(key, "ClusterChanged", background=key not in own)
 
     def _bindings_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
