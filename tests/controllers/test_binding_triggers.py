@@ -1,5 +1,7 @@
 """Which bindings are looked at again when Works, clusters, override policies or bindings change."""
 
+from types import SimpleNamespace
+
 import msgspec
 import orjson
 import pytest
@@ -69,9 +71,12 @@ class Known:
         return self._found.get(key)
 
 
-def triggers(bindings=ALL, has_synced=True):
+def triggers(bindings=ALL, has_synced=True, leaving=()):
     queued = []
-    return BindingTriggers(Known(bindings, has_synced), queued.append), queued
+    gone = {name: ObjectMeta(name=name, deletion_timestamp="2020-01-01T00:00:00Z") for name in leaving}
+    clusters = {name: Cluster(metadata=gone.get(name, ObjectMeta(name=name))) for name in ("m1", "m2")}
+    informer = SimpleNamespace(has_synced=True, get=clusters.get)
+    return BindingTriggers(Known(bindings, has_synced), informer, queued.append), queued
 
 
 def policy(*selectors, namespace="default"):
@@ -120,7 +125,7 @@ def test_an_override_policy_that_says_the_same_wakes_nobody():
 def test_a_binding_that_cannot_be_read_keeps_an_override_policy_from_no_other():
     queued = []
     known = Known(ALL, broken=[Key("default", "broken")])
-    BindingTriggers(known, queued.append).overrides_changed([change(None, policy())])
+    BindingTriggers(known, None, queued.append).overrides_changed([change(None, policy())])
     assert queued == [key_of(WEB), key_of(SETTINGS)]
 
 
@@ -179,22 +184,24 @@ def work(owner=WEB, namespace=SPACE, **metadata):
 def test_a_work_that_was_deleted_here_wakes_its_binding_once_when_it_is_gone():
     found, queued = triggers()
     found.leaving.add("u")
-    found.works_changed([change(work(), work(deletion_timestamp="2020-01-01T00:00:00Z"))])
+    left = work(SETTINGS)
+    found.works_changed([change(left, work(SETTINGS, deletion_timestamp="2020-01-01T00:00:00Z"))])
     assert queued == []
-    found.works_changed([change(work(), None)])
-    assert queued == [key_of(WEB)]
-    found.works_changed([change(work(), None)])
-    assert queued == [key_of(WEB)]
+    found.works_changed([change(left, None)])
+    assert queued == [key_of(SETTINGS)]
+    found.works_changed([change(left, None)])
+    assert queued == [key_of(SETTINGS)]
 
 
 def test_who_waits_for_the_place_of_a_work_is_woken_once_when_it_is_gone():
     found, queued = triggers()
+    other = binding("other", "ConfigMap", "gone")
     found.blocked[Key(SPACE, "w")] = {key_of(WEB), key_of(SETTINGS)}
-    found.works_changed([change(work(ELSEWHERE), work(ELSEWHERE))])
+    found.works_changed([change(work(other), work(other))])
     assert queued == []
-    found.works_changed([change(work(ELSEWHERE), None)])
+    found.works_changed([change(work(other), None)])
     assert queued == [key_of(SETTINGS), key_of(WEB)]
-    found.works_changed([change(work(ELSEWHERE), None)])
+    found.works_changed([change(work(other), None)])
     assert len(queued) == 2
 
 
@@ -205,6 +212,35 @@ REQUIRED = binding(
     clusters=(),
     required_by=(BindingSnapshot(namespace="default", name="web", clusters=(TargetCluster(name="m1"),)),),
 )
+
+
+GOING = binding("default", "ConfigMap", "going")
+GOING = msgspec.structs.replace(
+    GOING, metadata=msgspec.structs.replace(GOING.metadata, deletion_timestamp="2020-01-01T00:00:00Z")
+)
+
+
+@pytest.mark.parametrize(
+    ("deleted", "leaving", "expected"),
+    [
+        pytest.param(work(WEB), (), [WEB], id="wanted"),
+        pytest.param(work(REQUIRED), (), [REQUIRED], id="wanted by another"),
+        pytest.param(work(WEB, "karmada-es-m2"), (), [], id="of a cluster that was left"),
+        pytest.param(work(WEB), ("m1",), [], id="of a cluster that leaves"),
+        pytest.param(work(GOING), (), [], id="of a binding that is being deleted"),
+        pytest.param(work(binding("default", "ConfigMap", "gone")), (), [], id="of a binding that is gone"),
+    ],
+)
+def test_a_work_that_somebody_deleted_wakes_its_binding_if_it_is_wanted(deleted, leaving, expected):
+    found, queued = triggers([*ALL, REQUIRED, GOING], leaving=leaving)
+    found.works_changed([change(deleted, None)])
+    assert queued == [key_of(binding) for binding in expected]
+
+
+def test_before_bindings_are_loaded_a_work_wakes_none_as_each_is_looked_at_then():
+    found, queued = triggers(has_synced=False)
+    found.works_changed([change(work(WEB), None), change(None, work(WEB, "karmada-es-m2"))])
+    assert queued == []
 
 
 @pytest.mark.parametrize(
@@ -243,7 +279,7 @@ def test_what_a_member_reports_wakes_the_bindings_that_move():
     assert queued == [key_of(WEB)]
     found.works_changed([change(None, work(WEB))])
     assert queued == [key_of(WEB)]
-    found.works_changed([change(work(WEB), None)])
+    found.works_changed([change(work(WEB, "karmada-es-m2"), None)])
     assert queued == [key_of(WEB)] * 2
 
 

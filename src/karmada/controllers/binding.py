@@ -34,7 +34,7 @@ from karmada.controllers.bindings import (
     with_condition,
     without_finalizer,
 )
-from karmada.controllers.clusters import is_ready
+from karmada.controllers.clusters import is_ready, stays
 from karmada.controllers.context import Context
 from karmada.controllers.current import BEHIND
 from karmada.controllers.metrics import ERROR, SUCCESS
@@ -106,7 +106,7 @@ class BindingController:
             clock=context.clock,
         )
         self._awaited = AwaitedTemplates(templates, self.controller.enqueue)
-        self._triggers = BindingTriggers(self._bindings, self.controller.enqueue)
+        self._triggers = BindingTriggers(self._bindings, self._clusters, self.controller.enqueue)
         self.controller.watch(self._bindings.namespaced, spec_changed)
         self.controller.watch(self._bindings.wide, spec_changed)
         self._works.add_handler(self._triggers.works_changed)
@@ -298,11 +298,12 @@ class BindingController:
     ) -> bool:
         """Bring one Work up to date; whether there was anything to do."""
         cluster = self._clusters.get(target.name)
-        if cluster is None:
+        at = Key(names.execution_space(target.name), builder.name)
+        # What is written anew for a cluster that leaves would hold it.
+        if cluster is None or not (stays(cluster) or seen is not None or self._works.item(at) is not None):
             return False
         copy = await self._revised(builder, template, size, target, cluster)
         draft = await self._overridden(builder, copy, size, target, cluster)
-        at = Key(names.execution_space(target.name), builder.name)
         if seen is None and (item := self._works.item(at)) is not None:
             try:
                 seen = item.value

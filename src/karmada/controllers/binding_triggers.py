@@ -3,6 +3,7 @@
 The binding controller notes what a binding could not have yet; the change that may bring it enqueues the binding.
 """
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -14,19 +15,21 @@ from karmada.api.codec import DecodeError
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBindingSpec
-from karmada.controllers.bindings import BindingKey, Bindings, owners_of
-from karmada.controllers.clusters import is_ready
+from karmada.controllers.bindings import Binding, BindingKey, Bindings, owners_of
+from karmada.controllers.clusters import is_ready, stays
 from karmada.controllers.override_choices import file_bindings, meant
 from karmada.machinery.informers.cache import Change, Item, Key
-from karmada.works.build import is_divided, keep_set
+from karmada.machinery.informers.informer import Informer
+from karmada.works.build import is_divided, keep_set, targets
 from karmada.works.owner import made_for
 
 
 class BindingTriggers:
     """Handlers of changes, and what bindings wait for."""
 
-    def __init__(self, bindings: Bindings, enqueue: Callable[[BindingKey], None]) -> None:
+    def __init__(self, bindings: Bindings, clusters: Informer[Cluster], enqueue: Callable[[BindingKey], None]) -> None:
         self._bindings = bindings
+        self._clusters = clusters
         self._enqueue = enqueue
         for informer in bindings.informers:
             file_bindings(informer)
@@ -40,30 +43,49 @@ class BindingTriggers:
         """Bindings whose moves wait for what members report."""
 
     def works_changed(self, changes: list[Change[Work]]) -> None:
-        """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
-        One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache
-        shows only now may have become unwanted before: the binding was then looked at without it."""
+        """A Work is gone: it was deleted here and is perhaps wanted again since, another was waiting for its place, or
+        somebody else deleted it. A Work that the cache shows only now may have become unwanted before: the binding was
+        then looked at without it."""
         for change in changes:
             if self.moving and change.old is not None:
                 for key in made_for(change.item.body):
                     if (waits := BindingKey(*key)) in self.moving:
                         self._enqueue(waits)
             if change.new is None:
-                for waiting in sorted(self.blocked.pop(change.key, ())):
-                    self._enqueue(waiting)
-            if change.new is None and change.old is not None and change.old.uid in self.leaving:
-                self.leaving.discard(change.old.uid)
-                for owner in made_for(change.old.body):
-                    self._enqueue(BindingKey(*owner))
-            elif change.new is not None and not _is_readable(change.new):
+                self._went(change.item)
+            elif not _is_readable(change.new):
                 for owner in made_for(change.new.body):
                     self._enqueue(BindingKey(*owner))
-            elif change.old is None and change.new is not None and not change.initial:
+            elif change.old is None and not change.initial:
                 self._appeared(change.new.value)
+
+    def _went(self, work: Item[Work]) -> None:
+        for waiting in sorted(self.blocked.pop(work.key, ())):
+            self._enqueue(waiting)
+        was_deleted_here = work.uid in self.leaving
+        self.leaving.discard(work.uid)
+        for key in (BindingKey(*owner) for owner in made_for(work.body)):
+            if was_deleted_here or self._misses(key, names.cluster_of_execution_space(work.key.namespace)):
+                self._enqueue(key)
+
+    def _misses(self, key: BindingKey, cluster: str) -> bool:
+        """Whether a binding wants a Work for a cluster; one that leaves gets nothing anew."""
+        binding = self._known(key)
+        if binding is None or binding.metadata.deletion_timestamp is not None or not self._clusters.has_synced:
+            return False
+        return stays(self._clusters.get(cluster)) and any(target.name == cluster for target in targets(binding.spec))
+
+    def _known(self, key: BindingKey) -> Binding | None:
+        """A binding that can be read; before the first load each will be looked at anyway."""
+        if not all(informer.has_synced for informer in self._bindings.informers):
+            return None
+        with contextlib.suppress(DecodeError):
+            return self._bindings.get(key)
+        return None
 
     def _appeared(self, work: Work) -> None:
         for key in owners_of(work):
-            binding = self._bindings.get(key)
+            binding = self._known(key)
             kept = keep_set(binding.spec) if binding is not None else ()
             if binding is not None and work.metadata.namespace not in map(names.execution_space, kept):
                 self._enqueue(key)

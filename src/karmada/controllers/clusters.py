@@ -12,6 +12,11 @@ def is_ready(cluster: Cluster) -> bool:
     return any(c.type == conditions.READY and c.status == "True" for c in cluster.status.conditions)
 
 
+def stays(cluster: Cluster | None) -> bool:
+    """Whether a cluster is there and does not leave: one that leaves is emptied, and nothing is made anew for it."""
+    return cluster is not None and cluster.metadata.deletion_timestamp is None
+
+
 def is_back(change: Change[Cluster]) -> bool:
     """Whether a cluster accepts workloads that did not before, or is reached by another way: nobody has followed what
     happens there. What a start finds is no change."""

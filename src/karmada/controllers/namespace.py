@@ -14,6 +14,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.meta import OwnerReference
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy
 from karmada.api.work.v1alpha1 import Work
+from karmada.controllers.clusters import stays
 from karmada.controllers.context import Context
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
@@ -24,6 +25,7 @@ from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
 from karmada.works.build import WorkTerminating, records
 from karmada.works.owner import WorkOfAnother
+from karmada.works.slices import cluster_of
 
 COMPONENT = "namespace-sync-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
@@ -62,7 +64,7 @@ class NamespaceController:
         metadata = namespace["metadata"]
         if metadata.get("deletionTimestamp") or not self._is_synced(name, metadata.get("labels") or {}):
             return DONE
-        clusters = [c for c in self._clusters.values() if c.metadata.deletion_timestamp is None]
+        clusters = [cluster for cluster in self._clusters.values() if stays(cluster)]
         outcomes = await asyncio.gather(*(self._write(item.body, cluster) for cluster in clusters))
         errors = [outcome for outcome in outcomes if outcome is not None]
         return Retry(str(errors[0])) if errors else DONE
@@ -105,8 +107,15 @@ class NamespaceController:
         return self._all() if change.old is None and change.new is not None else []
 
     def _work_gone(self, change: Change[Work]) -> list[str]:
-        blocked = self._blocked.pop(change.key, "") if change.new is None else ""
-        return [blocked] if blocked else []
+        """Namespaces that a Work which is gone stood in the way of, or that miss it."""
+        if change.new is not None:
+            return []
+        blocked = self._blocked.pop(change.key, "")
+        if blocked or not self._clusters.has_synced:
+            return [blocked] if blocked else []
+        work = change.item.value.metadata
+        owners = [reference.name for reference in work.owner_references if reference.kind == "Namespace"]
+        return owners if stays(self._clusters.get(cluster_of(work))) else []
 
     def _all(self) -> list[str]:
         """Every namespace; none before the first load, which brings them all anyway."""
