@@ -75,11 +75,12 @@ def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
     ("argument", "complaint"),
     [
         ("--feature-gate=Failover=true", "did you mean --feature-gates?"),
+        ("--membres=3", "did you mean --members?"),
         ("--feature-gates=Failovr=true", "Failovr"),
         ("--cluster-status-update-frequency=soon", "such as 10s"),
         ("--controllers=bindng", "bindng"),
     ],
-    ids=["misspelt flag", "misspelt gate", "not a duration", "misspelt controller"],
+    ids=["misspelt flag", "misspelt flag of its own", "misspelt gate", "not a duration", "misspelt controller"],
 )
 def test_a_mistake_on_the_command_line_is_reported_before_anything_runs(
     tmp_path: Path, argument: str, complaint: str

@@ -50,6 +50,8 @@ class FlagParser(ArgumentParser):
     def __init__(self, program: str, about: str) -> None:
         super().__init__(program, usage=f"{program} [flags]", description=about, allow_abbrev=False)
         self.add_argument("--version", action="version", version=f"{program} {VERSION}", help="Print the version.")
+        self.further: Sequence[str] = ()
+        """Flags of who passes on what is none of its own: one of those may be meant as well."""
 
     def parse(self, argv: Sequence[str] | None = None) -> Namespace:
         """The flags of a command line, or the end of the program."""
@@ -63,7 +65,7 @@ class FlagParser(ArgumentParser):
         if not argument.startswith("-"):
             return f"unexpected argument {argument!r}: {self.prog} takes flags only"
         name = argument.partition("=")[0]
-        near = difflib.get_close_matches(name, self._option_string_actions, n=1)
+        near = difflib.get_close_matches(name, [*self.further, *self._option_string_actions], n=1)
         hint = f"; did you mean {near[0]}?" if near else f"; {self.prog} --help lists all flags"
         return f"unknown flag: {name}{hint}"
 

@@ -155,11 +155,13 @@ def parsed(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     if flags.command == "up":
         _check_backups(known, flags)
     if rest and flags.command in ("up", "demo"):
+        from karmada.standalone.completing import candidates
         from karmada.standalone.control_plane_main import parser as control_flags
 
-        further = control_flags()
-        further.prog, further.usage = f"karmada {flags.command}", f"karmada {flags.command} [flags]"
-        further.parse(["--data", str(flags.data), *rest])
+        passed_on = control_flags()
+        passed_on.prog, passed_on.usage = f"karmada {flags.command}", f"karmada {flags.command} [flags]"
+        passed_on.further = candidates(known, [flags.command, "--"])
+        passed_on.parse(["--data", str(flags.data), *rest])
     return flags, rest
 
 
