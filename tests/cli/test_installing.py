@@ -172,6 +172,28 @@ def test_an_authority_whose_key_is_another_one_is_refused_before_anything_is_mad
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["init", "--port=99999"], 'invalid argument "99999" for "-p, --port" flag: write a number from 1 to 65535'),
+        (["init", "--image-pull-policy=Sometimes"], "must be one of Always, IfNotPresent, Never"),
+        (["init", "--karmada-webhook-replicas=-1"], "write a number from 0 to 2147483647"),
+        (["addons", "enable", "karmada-search", "--karmada-search-replicas=-1"], "write a number from 0"),
+        (["register", "10.0.0.1:5443", "--karmada-agent-replicas=-1"], "write a number from 0"),
+    ],
+)
+def test_values_that_no_server_takes_are_refused_at_once(federation: World, words: list[str], message: str) -> None:
+    outcome = federation.run(*words, "--kubeconfig", "/nope")
+    assert message in outcome.err
+
+
+def test_a_configuration_is_checked_as_the_flags_are(federation: World, slow: Path, tmp_path: Path) -> None:
+    config = tmp_path / "init.yaml"
+    config.write_text("kind: KarmadaInitConfig\nspec: {images: {imagePullPolicy: Sometimes}}\n")
+    outcome = federation.run("init", "--kubeconfig", str(slow), "--config", str(config))
+    assert f"{config}: spec.images.imagePullPolicy: must be one of Always, IfNotPresent, Never" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         (["init", "--kubeconfig", "/nope"], "stat /nope: no such file or directory"),
         (["init", "--ca-cert-file", "/nope"], "--ca-cert-file and --ca-key-file go together"),
         (

@@ -219,7 +219,7 @@ def test_an_agent_that_was_faster_keeps_its_roles():
         (Grant(), {"m1": "Approved", "m2": "was used by m1"}),
         (Grant(registrations=2), {"m1": "Approved", "m2": "Approved", "m3": "was used by m1, m2"}),
         (Grant(clusters=("m2",)), {"m1": "is for m2", "m2": "Approved"}),
-        (Grant(certificate_seconds=60), {"m1": "may last 60 s"}),
+        (Grant(certificate_seconds=600), {"m1": "may last 600 s"}),
     ],
     ids=["one", "two", "by name", "shorter"],
 )

@@ -27,6 +27,8 @@ from karmada.membership.agent_requests import (
     granted,
     judge,
 )
+from karmada.membership.refusal import Refused
+from karmada.membership.register import Registration, check
 
 REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
 KEY = ec.generate_private_key(ec.SECP256R1())
@@ -212,3 +214,11 @@ async def _ask(world: World, group: str, name: str) -> None:
 
 async def _certificate(world: World, name: str = "theirs") -> Any:
     return ((await world.hub.resource(REQUESTS).get(name)).get("status") or {}).get("certificate")
+
+
+def test_no_token_and_no_registration_is_for_certificates_that_are_shorter_than_any_server_gives() -> None:
+    Grant(certificate_seconds=600).check()
+    with pytest.raises(Refused, match="less than 600 s"):
+        Grant(certificate_seconds=599).check()
+    with pytest.raises(Refused, match="less than 600 s"):
+        check(Registration("10.0.0.1:5443", "a.b", "m1", skip_verification=True, certificate_seconds=599))

@@ -1,7 +1,8 @@
 """Flags that several commands share, under the names and defaults the reference gives them."""
 
-from karmada.cli.flags import Flag, duration, one_of
+from karmada.cli.flags import Flag, between, duration, one_of
 
+MOST_REPLICAS = 2**31 - 1
 KUBECONFIG = Flag("kubeconfig", "", "Path of the kubeconfig of the control plane.")
 KARMADA_CONTEXT = Flag("karmada-context", "", "Context of the control plane in the kubeconfig.")
 CONNECTION = (KUBECONFIG, KARMADA_CONTEXT)
@@ -56,6 +57,11 @@ def operation_scope(*allowed: str, default: str = "karmada") -> Flag:
 def cluster_flag(short: str = "") -> Flag:
     """One member."""
     return Flag("cluster", "", "Name of the member cluster.", short)
+
+
+def replicas(part: str, text: str) -> Flag:
+    """How many of a part."""
+    return Flag(f"{part}-replicas", 1, text, check=between(0, MOST_REPLICAS))
 
 
 def waiting(name: str, seconds: float, text: str) -> Flag:

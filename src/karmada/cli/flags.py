@@ -102,6 +102,17 @@ def one_of(kind: str, *allowed: str) -> Callable[[str], str]:
     return check
 
 
+def between(least: int, most: int) -> Callable[[str], int]:
+    """A check for numbers of which not all make sense."""
+
+    def check(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise ValueError(f"write a number from {least} to {most}")
+        return int(text)
+
+    return check
+
+
 def duration(text: str) -> float:
     """A check for spans of time (`90s`, `1h30m`); a bare number is seconds."""
     from karmada.api.duration import DurationError, seconds

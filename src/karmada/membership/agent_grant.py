@@ -13,6 +13,8 @@ from karmada.api import annotations, name_rules
 from karmada.membership.refusal import Refused
 
 FIRST_CERTIFICATE_SECONDS = 24 * 3600
+SHORTEST_CERTIFICATE_SECONDS = 600
+"""Kubernetes refuses requests for less."""
 FIELDS: Mapping[str, Sequence[str]] = {
     "apiEndpoint": ("apiEndpoint", "insecureSkipTLSVerification"),
     "provider": ("provider",),
@@ -43,8 +45,9 @@ class Grant:
         """Refuse a grant that says nothing sensible."""
         if self.registrations < 1:
             raise Refused(f"a token allows at least one registration, not {self.registrations}")
-        if self.certificate_seconds < 1:
-            raise Refused(f"a certificate lasts at least a second, not {self.certificate_seconds}")
+        if self.certificate_seconds < SHORTEST_CERTIFICATE_SECONDS:
+            shortest = SHORTEST_CERTIFICATE_SECONDS
+            raise Refused(f"no certificate can be asked for less than {shortest} s, not for {self.certificate_seconds}")
         for one in self.fields:
             if one not in FIELDS:
                 raise Refused(f"{one} is no field that can be allowed: {', '.join(FIELDS)}")

@@ -8,7 +8,7 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -27,11 +27,20 @@ _DOUBT = "couldn't validate the identity of the API Server: "
 
 
 async def discover(
-    endpoint: str, token: Token, pins: Sequence[str], *, patience: float = 300.0, clock: Clock = REAL
+    endpoint: str,
+    token: Token,
+    pins: Sequence[str],
+    *,
+    patience: float = 300.0,
+    clock: Clock = REAL,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Target:
-    """The control plane behind an address, without credentials; raises `Refused` when it cannot be trusted."""
+    """The control plane behind an address, without credentials; raises `Refused` when it cannot be trusted.
+
+    `say` is told what it waits for.
+    """
     server = endpoint if "://" in endpoint else f"https://{endpoint}"
-    config = await _signed(server, token, patience, clock)
+    config = await _signed(server, token, patience, clock, say)
     authority = _authority(config)
     if pins:
         found = pin(authority)
@@ -49,8 +58,11 @@ def unverified_target(content: str) -> Target:
     return Target(str(config["clusters"][0]["cluster"].get("server") or ""), Material(_authority(config)))
 
 
-async def _signed(server: str, token: Token, patience: float, clock: Clock) -> dict[str, Any]:
+async def _signed(
+    server: str, token: Token, patience: float, clock: Clock, say: Callable[[str], None]
+) -> dict[str, Any]:
     """The content of `cluster-info` once it carries a good signature."""
+    said = ""
     until = clock.monotonic() + patience
     hub = Client(HttpTransport(Target(server, insecure=True)), timeout=10.0)
     try:
@@ -59,9 +71,12 @@ async def _signed(server: str, token: Token, patience: float, clock: Clock) -> d
                 found = await hub.resource(objects.CONFIG_MAPS).get("cluster-info", "kube-public")
                 return _verified(_texts(found.get("data")), token)
             except (ApiError, _NotSigned) as error:
+                text = "there is no cluster-info ConfigMap" if isinstance(error, NotFound) else str(error)
                 if clock.monotonic() >= until:
-                    text = "there is no cluster-info ConfigMap" if isinstance(error, NotFound) else str(error)
                     raise Refused(_DOUBT + text) from None
+                if text != said:
+                    said = text
+                    say(f"[discovery] Waiting for {server}, up to {patience:g} s: {text}")
             await clock.sleep(PAUSE)
     finally:
         await hub.close()

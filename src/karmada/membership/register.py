@@ -22,7 +22,7 @@ from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects, registration
-from karmada.membership.agent_grant import FIRST_CERTIFICATE_SECONDS, REMEDY
+from karmada.membership.agent_grant import FIRST_CERTIFICATE_SECONDS, REMEDY, SHORTEST_CERTIFICATE_SECONDS
 from karmada.membership.certificate import REQUESTS, YEAR, Issued, agent_kubeconfig, obtain_certificate
 from karmada.membership.cluster_info import discover
 from karmada.membership.credentials import ensure
@@ -79,6 +79,8 @@ def check(registration: Registration) -> None:
         longest = LONGEST_COMMON_NAME - len(names.AGENT_USER_PREFIX)
         raise Refused(f"cluster name {registration.cluster} is too long for an agent's certificate: at most {longest}")
     parse_report_secrets(registration.report_secrets)
+    if registration.certificate_seconds < SHORTEST_CERTIFICATE_SECONDS:
+        raise Refused(f"no certificate can be asked for less than {SHORTEST_CERTIFICATE_SECONDS} s")
 
 
 async def preflight(member: Client, registration: Registration, say: Say) -> None:
@@ -109,7 +111,7 @@ async def register(member: Client, registering: Registration, say: Say, *, clock
     check(registering)
     await preflight(member, registering, say)
     say("[karmada-agent-start] Waiting to perform the TLS Bootstrap")
-    target, issued, request = await _bootstrap(registering, clock)
+    target, issued, request = await _bootstrap(registering, clock, say)
     agent = Client(HttpTransport(_as_agent(target, issued.certificate, issued.key)))
     try:
         say("[karmada-agent-start] Waiting to check cluster exists")
@@ -141,14 +143,15 @@ async def agent_access(registration: Registration, *, clock: Clock = REAL) -> by
     return agent_kubeconfig(registration.cluster, target.server, target.authority.data, issued)
 
 
-async def _bootstrap(registration: Registration, clock: Clock) -> tuple[Target, Issued, str]:
+async def _bootstrap(registration: Registration, clock: Clock, say: Say = lambda _: None) -> tuple[Target, Issued, str]:
     """Where the control plane is, a certificate from it, and the request it was asked for with."""
     try:
         token = parse(registration.token)
     except Refused as error:
         raise Refused(f"{_DOUBT}{error}") from None
     pins = () if registration.skip_verification else registration.pins
-    target = await discover(registration.endpoint, token, pins, patience=registration.discovery_seconds, clock=clock)
+    patience = registration.discovery_seconds
+    target = await discover(registration.endpoint, token, pins, patience=patience, clock=clock, say=say)
     bootstrap = Client(HttpTransport(target._replace(identity=Identity(token=Material(str(token).encode())))))
     try:
         name = f"{registration.cluster}-{_suffix()}"

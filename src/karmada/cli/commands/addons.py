@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
+from karmada.cli import common_flags as common
 from karmada.cli.access import Access
 from karmada.cli.command import Command
 from karmada.cli.commands.init import HOST_FLAGS
@@ -258,11 +259,11 @@ COMMAND = Command(
                 Flag("descheduler-priority-class", _CRITICAL, "Priority class of the descheduler."),
                 Flag("estimator-priority-class", _CRITICAL, "Priority class of the estimator."),
                 Flag("host-cluster-domain", "cluster.local", "Domain of the host cluster."),
-                Flag("karmada-dashboard-replicas", 1, "How many dashboards; a browser has to stay with one of them."),
-                Flag("karmada-descheduler-replicas", 1, "How many deschedulers."),
-                Flag("karmada-estimator-replicas", 1, "How many estimators."),
-                Flag("karmada-metrics-adapter-replicas", 1, "How many metrics adapters."),
-                Flag("karmada-search-replicas", 1, "How many search servers."),
+                common.replicas("karmada-dashboard", "How many dashboards; a browser has to stay with one of them."),
+                common.replicas("karmada-descheduler", "How many deschedulers."),
+                common.replicas("karmada-estimator", "How many estimators."),
+                common.replicas("karmada-metrics-adapter", "How many metrics adapters."),
+                common.replicas("karmada-search", "How many search servers."),
                 Flag("member-context", "", "Context of the member in its kubeconfig."),
                 Flag("member-kubeconfig", "", "Path of the kubeconfig of the member."),
                 Flag("metrics-adapter-priority-class", _CRITICAL, "Priority class of the metrics adapter."),

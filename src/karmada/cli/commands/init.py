@@ -10,7 +10,7 @@ from karmada.cli.access import Access
 from karmada.cli.authority import authority_for, keep
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
-from karmada.cli.flags import Flag, Values, one_of
+from karmada.cli.flags import Flag, Values, between, one_of
 from karmada.cli.progress import Waiting, until
 from karmada.cli.session import Session
 
@@ -22,6 +22,7 @@ HOST_FLAGS = (
 )
 _CRITICAL = "system-node-critical"
 _PARTS = ("karmada-aggregated-apiserver", "karmada-controller-manager", "karmada-scheduler", "karmada-webhook")
+PULL = one_of("", "Always", "IfNotPresent", "Never")
 UNUSED = "Kept for scripts: the API server brings what this was for."
 
 
@@ -245,6 +246,10 @@ def _take_config(flags: Values) -> None:
     for name, value in simple.items():
         if value is not None and name.replace("_", "-") not in flags.given:
             setattr(flags, name, value)
+    try:
+        PULL(flags.image_pull_policy)
+    except ValueError as error:
+        raise CommandError(f"{flags.config}: spec.images.imagePullPolicy: {error}") from None
 
 
 def _component_flags() -> tuple[Flag, ...]:
@@ -252,7 +257,7 @@ def _component_flags() -> tuple[Flag, ...]:
     found: list[Flag] = []
     for name in names:
         found += [
-            Flag(f"{name}-replicas", 1, f"How many of {name}."),
+            common.replicas(name, f"How many of {name}."),
             Flag(f"{name}-priority-class", _CRITICAL, f"Priority class of {name}."),
             Flag(f"{name}-extra-args", [], f"Further flags of {name}.", repeated=True),
         ]
@@ -297,7 +302,7 @@ COMMAND = Command(
         Flag("external-etcd-key-prefix", "", "Prefix of keys in an external etcd."),
         Flag("external-etcd-servers", "", "Addresses of an external etcd."),
         Flag("host-cluster-domain", "cluster.local", "Domain of the host cluster."),
-        Flag("image-pull-policy", "IfNotPresent", "When images are pulled."),
+        Flag("image-pull-policy", "IfNotPresent", "When images are pulled.", check=PULL),
         Flag("image-pull-secrets", [], "Secrets with which images are pulled."),
         Flag("karmada-apiserver-advertise-address", "", "Address at which the control plane is reached."),
         Flag("karmada-data", "/etc/karmada", "Directory for the kubeconfig.", "d"),
@@ -305,7 +310,7 @@ COMMAND = Command(
         Flag("kube-image-mirror-country", "", UNUSED),
         Flag("kube-image-registry", "", UNUSED),
         Flag("kube-image-tag", "v1.36.2", UNUSED),
-        Flag("port", 32443, "Node port of the control plane.", "p"),
+        Flag("port", 32443, "Node port of the control plane.", "p", check=between(1, 65535)),
         Flag("private-image-registry", "", "Registry of all images."),
         Flag("storage-classes-name", "", "Storage class, for PVC."),
         Flag("wait-component-ready-timeout", 120, "Seconds to wait for the components; 0 waits for ever."),

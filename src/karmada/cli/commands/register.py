@@ -88,7 +88,7 @@ COMMAND = Command(
         Flag("enable-cert-rotation", True, "Let the agent renew its certificate."),
         Flag("enable-tunnel", False, "Let the control plane reach the cluster through a connection the agent opens."),
         Flag("karmada-agent-image", IMAGE, f"Image of the agent; that of {IMAGE_VARIABLE} if that is set."),
-        Flag("karmada-agent-replicas", 1, "How many agents."),
+        common.replicas("karmada-agent", "How many agents."),
         Flag("proxy-server-address", "", "Proxy by which the control plane reaches the cluster."),
         Flag("report-secrets", "", "What the control plane is given: KubeCredentials,KubeImpersonator or None."),
         Flag("token", "", "Token of the control plane."),
