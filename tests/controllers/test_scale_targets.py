@@ -78,6 +78,7 @@ def test_a_workload_is_scaled_once():
     [
         (target("CronFederatedHPA", "autoscaling.karmada.io/v1alpha1"), {}, ScaleError, "has no replicas to scale"),
         (target(), {}, ScaleError, "targetReplicas is missing"),
+        (target("ConfigMap", "v1"), {"target_replicas": 1}, ScaleError, "ConfigMap has no scale; name a kind"),
         (target("Namespace", "v1", "default"), {"target_replicas": 1}, ScaleError, "is cluster-scoped"),
         (target("Thing", "nowhere.example/v1"), {"target_replicas": 1}, UnknownKind, "Thing"),
         (autoscaler("gone"), {"target_max_replicas": 1}, NotFound, "gone"),

@@ -49,6 +49,8 @@ class ScaleTargets:
         served = await self._client.mapper.of_kind(target.api_version, target.kind)
         if not served.namespaced:
             raise ScaleError(f"spec.scaleTargetRef.kind: {target.kind} is cluster-scoped; name a namespaced workload")
+        if "scale" not in served.subresources:
+            raise ScaleError(f"spec.scaleTargetRef.kind: {target.kind} has no scale; name a kind that has replicas")
         workloads = self._client.resource(served.type)
         if await workloads.scale(target.name, namespace) != rule.target_replicas:
             await workloads.set_scale(target.name, rule.target_replicas, namespace)
