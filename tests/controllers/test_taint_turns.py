@@ -1,14 +1,19 @@
 """Whose turn an eviction is, what takes it out of the queue, and what is tried again, in virtual time."""
 
+import asyncio
+import contextlib
+
 import orjson
 import pytest
 from tests.controllers.observing import does, events, refused
 from tests.controllers.plane import CLUSTERS, on_a_plane
 from tests.controllers.test_failover import BINDINGS, TAINT, bind, clusters_of, evicting, taint, tasks_of
 
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import BindingKey
-from karmada.controllers.taint_manager import PAUSED, EvictionKey, EvictionPace, TaintManagerOptions
+from karmada.controllers.taint_manager import PAUSED, EvictionKey, EvictionPace, TaintManager, TaintManagerOptions
 from karmada.machinery.errors import ServerError
+from karmada.machinery.informers.cache import STEP
 from karmada.machinery.transport import GroupVersionResource
 from karmada.testing.loop import VirtualClock, run_virtual
 
@@ -224,5 +229,35 @@ def test_what_has_evictions_looked_at():
             clusters.delete("m2"): 0,
         }
         assert await does(plane, controller, *steps) == list(steps.values())
+
+    on_a_plane(test)
+
+
+def test_bindings_are_evicted_whichever_of_them_were_loaded_when_the_clusters_were():
+    names = [f"b{number}" for number in range(STEP + 1)]
+
+    async def test(plane):
+        for name in ("m1", "m2"):
+            await plane.cluster(name)
+        await taint(plane, "m1", TAINT)
+        for name in names:
+            await bind(plane, name)
+        first = asyncio.Event()
+        watch = plane.transport.watch
+
+        @contextlib.asynccontextmanager
+        async def late(request):
+            if request.resource == CLUSTERS:
+                await first.wait()
+            async with watch(request) as stream:
+                yield stream
+
+        plane.transport.watch = late
+        manager = TaintManager(plane.context, TaintManagerOptions(enabled=True, rate=1e9))
+        plane.context.informers.of(ResourceBinding).add_handler(lambda changes: first.set())
+        plane.start(manager.controller)
+        await plane.clock.sleep(60)
+        left = (await plane.client.resource(BINDINGS).list()).items
+        assert [one["metadata"]["name"] for one in left if len(one["spec"]["clusters"]) > 1] == []
 
     on_a_plane(test)

@@ -29,6 +29,7 @@ from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
+from karmada.machinery.workqueue.queue import Priority
 from karmada.policies.failover.state import StateUnavailable
 from karmada.policies.failover.taints import eviction_task, remaining_toleration
 from karmada.policies.failover.tasks import evict, is_target
@@ -128,6 +129,8 @@ class TaintManager:
         self.controller.watch(self._clusters, self._cluster_changed)
         for informer in self._bindings.informers:
             self.controller.watch(informer, self._binding_changed)
+            informer.add_load_handler(self._loaded)
+        self._clusters.add_load_handler(self._loaded)
 
     async def reconcile(self, key: EvictionKey) -> Result:
         """Evict a binding from a cluster if its tolerations have run out."""
@@ -203,13 +206,22 @@ class TaintManager:
                 if (binding := self._bindings.get(key.binding)) is not None:
                     yield WaitingEviction(EVICTIONS[scope], key.cluster, binding.spec.resource.kind)
 
+    def _loaded(self) -> None:
+        """Of what came while the other was being loaded nobody knew that the two belong together."""
+        if all(informer.has_synced for informer in (self._clusters, *self._bindings.informers)):
+            for cluster in filter(_is_tainted, self._clusters.values()):
+                for key in self._keys_of(cluster.metadata.name):
+                    self.controller.enqueue(key, Priority.INITIAL)
+
     def _cluster_changed(self, change: Change[Cluster]) -> list[EvictionKey]:
         """Every binding of a cluster whose NoExecute taints changed."""
         if change.new is None or not _is_tainted(change.new.value):
             return []
         if change.old is not None and change.old.value.spec.taints == change.new.value.spec.taints:
             return []
-        name = change.key.name
+        return self._keys_of(change.key.name)
+
+    def _keys_of(self, name: str) -> list[EvictionKey]:
         return [
             EvictionKey(name, BindingKey(*item.key))
             for informer in self._bindings.informers
