@@ -8,8 +8,9 @@ from karmada.apiserver.auth.kubeconfig import kubeconfig
 from karmada.apiserver.server import ADMIN
 from karmada.controllers.cluster_api import MARK, PROVISIONED, ClusterApiDetector
 from karmada.machinery.client import Client
-from karmada.machinery.errors import NotFound
+from karmada.machinery.errors import NotFound, Unavailable
 from karmada.machinery.informers.factory import InformerFactory
+from karmada.machinery.transport import Verb
 from karmada.membership import objects
 
 VERSION = {
@@ -122,6 +123,20 @@ def test_a_cluster_that_is_being_deleted_leaves_while_its_object_is_held():
         assert await world.joined() is None
         await world.turn("Provisioned")
         assert await world.joined() is None, "it does not join again"
+
+    run(scenario)
+
+
+def test_a_member_is_marked_however_soon_after_joining_the_process_ends():
+    async def scenario(world):
+        async def before(request):
+            if request.resource == CLUSTERS and request.verb is Verb.PATCH:
+                raise Unavailable("the process is gone")
+
+        world.plane.transport.before = before
+        await world.secret()
+        await world.provision()
+        assert (await world.joined())["metadata"]["annotations"][MARK] == f"default/{NAME}"
 
     run(scenario)
 

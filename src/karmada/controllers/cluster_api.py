@@ -79,11 +79,10 @@ class ClusterApiDetector:
         target = await self._target(key)
         member = Client(await self._reach(target))
         try:
-            await join(member, self._hub, describe(key.name, target), clock=self._clock)
+            marks = {MARK: f"{key.namespace}/{key.name}"}
+            await join(member, self._hub, describe(key.name, target), marks=marks, clock=self._clock)
         finally:
             await member.close()
-        mark: JSONObject = {"metadata": {"annotations": {MARK: f"{key.namespace}/{key.name}"}}}
-        await self._hub.resource(objects.CLUSTERS).patch(key.name, mark)
 
     async def _target(self, key: Key) -> Target:
         name = f"{key.name}-kubeconfig"

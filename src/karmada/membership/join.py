@@ -5,6 +5,8 @@ the Cluster, which owns them. Refused before anything is written: a bad name, a 
 member already under whatever name, the control plane itself. Who loses a race for either takes back what it made.
 """
 
+from collections.abc import Mapping
+
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.errors import AlreadyExists, Forbidden, NotFound
@@ -32,9 +34,18 @@ def describe(name: str, target: Target, **fields: str) -> Description:
 
 
 async def join(
-    member: Client, hub: Client, about: Description, *, dry_run: bool = False, clock: Clock = REAL
+    member: Client,
+    hub: Client,
+    about: Description,
+    *,
+    marks: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+    clock: Clock = REAL,
 ) -> JSONObject:
-    """Make a cluster a member and return its Cluster object (the one that would be written in a dry run)."""
+    """Make a cluster a member and return its Cluster object (the one that would be written in a dry run).
+
+    `marks` are annotations that it has from the beginning.
+    """
     registration.check_name(about.name)
     identity = await cluster_id(member)
     if identity == await cluster_id(hub):
@@ -46,6 +57,8 @@ async def join(
     await registration.check_new(hub, about.name, identity)
     await registration.check_unclaimed(hub, about.name)
     wanted = registration.cluster_object(about, identity)
+    if marks:
+        wanted["metadata"]["annotations"] = dict(marks)
     if dry_run:
         return wanted
     credentials = await obtain(member, about.name, about.namespace, clock)
