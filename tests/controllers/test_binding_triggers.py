@@ -237,6 +237,16 @@ def test_a_work_that_somebody_deleted_wakes_its_binding_if_it_is_wanted(deleted,
     assert queued == [key_of(binding) for binding in expected]
 
 
+def test_a_binding_that_lost_its_work_with_a_cluster_that_left_is_woken_when_the_cluster_is_back():
+    found, queued = triggers(leaving=("m1",))
+    found.works_changed([change(work(WEB), None)])
+    assert queued == []
+    gone = ObjectMeta(name="m1", deletion_timestamp="2020-01-01T00:00:00Z")
+    assert found.cluster_changed(change(Cluster(metadata=gone), Cluster(metadata=gone))) == []
+    assert found.cluster_changed(change(Cluster(metadata=gone), None)) == []
+    assert found.cluster_changed(change(None, Cluster(metadata=ObjectMeta(name="m1")))) == [key_of(WEB)]
+
+
 def test_before_bindings_are_loaded_a_work_wakes_none_as_each_is_looked_at_then():
     found, queued = triggers(has_synced=False)
     found.works_changed([change(work(WEB), None), change(None, work(WEB, "karmada-es-m2"))])

@@ -1,7 +1,7 @@
 """The Works of a binding: written, taken back, built anew, and what is said about it."""
 
 import pytest
-from tests.controllers.plane import CONFIG_MAPS, WORKS, on_a_plane
+from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, WORKS, on_a_plane
 from tests.controllers.recorded import EVENTS, recorded
 
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
@@ -148,6 +148,27 @@ def test_a_binding_goes_when_its_works_are_deleted(resource, finalizer):
         kind = "ResourceBinding" if resource is SETTINGS else "ClusterResourceBinding"
         text = "Failed to clean up works: not now"
         assert await recorded(plane, "CleanupWorkFailed") == [("Warning", "CleanupWorkFailed", kind, text)]
+
+    on_a_plane(scenario)
+
+
+def test_a_cluster_that_comes_back_while_a_binding_names_it_gets_its_work_again():
+    async def scenario(plane):
+        controller = await begin(plane, clusters=("m1",))
+        clusters, held = plane.client.resource(CLUSTERS), {"metadata": {"finalizers": []}}
+        await clusters.delete("m1")
+        [work] = (await plane.client.resource(WORKS).list()).items
+        which = work["metadata"]["name"], work["metadata"]["namespace"]
+        await plane.client.resource(WORKS).delete(*which)
+        await plane.client.resource(WORKS).patch(which[0], held, which[1])
+        await plane.clock.sleep(5)
+        assert await works(plane) == {}, "a cluster that leaves gets nothing"
+        await clusters.patch("m1", held)
+        await plane.clock.sleep(5)
+        await clusters.create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})
+        await plane.clock.sleep(5)
+        assert set(await works(plane)) == {"m1"}
+        assert controller.errors == 0
 
     on_a_plane(scenario)
 

@@ -224,7 +224,7 @@ class BindingController:
         size = len(item.body) + chosen.size
         started = perf_counter()
         for target, _ in planned.write:
-            if self._clusters.get(target.name) is None:
+            if not stays(self._clusters.get(target.name)):
                 self._triggers.without.setdefault(target.name, set()).add(key_of(binding))
         followed = binding.metadata.annotations if planned.write else {}
         with self._context.tracer.span("write Works", followed):

@@ -36,7 +36,7 @@ class BindingTriggers:
         self.leaving: set[str] = set()
         """Uids of the Works that were deleted here, or stand in the way of others, and are not gone yet."""
         self.without: dict[str, set[BindingKey]] = {}
-        """Bindings that were looked at while the cache did not show a cluster that was chosen for them, by its name."""
+        """Bindings that lack a Work for a cluster chosen for them, which was not there or left, by its name."""
         self.blocked: dict[Key, set[BindingKey]] = {}
         """Bindings that found a Work of another in the place of their own, by that Work."""
         self.moving: set[BindingKey] = set()
@@ -69,11 +69,19 @@ class BindingTriggers:
                 self._enqueue(key)
 
     def _misses(self, key: BindingKey, cluster: str) -> bool:
-        """Whether a binding wants a Work for a cluster; one that leaves gets nothing anew."""
-        binding = self._known(key)
-        if binding is None or binding.metadata.deletion_timestamp is not None or not self._clusters.has_synced:
+        """Whether a binding wants a Work for a cluster; one that leaves gets nothing anew before it is back."""
+        if not self._clusters.has_synced or not self._wants(key, cluster):
             return False
-        return stays(self._clusters.get(cluster)) and any(target.name == cluster for target in targets(binding.spec))
+        if not stays(self._clusters.get(cluster)):
+            self.without.setdefault(cluster, set()).add(key)
+            return False
+        return True
+
+    def _wants(self, key: BindingKey, cluster: str) -> bool:
+        binding = self._known(key)
+        if binding is None or binding.metadata.deletion_timestamp is not None:
+            return False
+        return any(target.name == cluster for target in targets(binding.spec))
 
     def _known(self, key: BindingKey) -> Binding | None:
         """A binding that can be read; before the first load each will be looked at anyway."""
@@ -92,8 +100,12 @@ class BindingTriggers:
 
     def cluster_changed(self, change: Change[Cluster]) -> list[BindingKey]:
         """Bindings that waited for a cluster to appear, or whose moves wait for it to be ready."""
+        name = change.key.name
+        if change.new is None:
+            self.without[name] = {key for key in self.without.pop(name, ()) if self._wants(key, name)}
+            return []
         found = set(self.moving) if self.moving and _readiness_changed(change) else set()
-        return sorted(found | self.without.pop(change.key.name, set())) if change.new is not None else []
+        return sorted(found | self.without.pop(name, set()) if stays(change.new.value) else found)
 
     def overrides_changed(self, changes: list[Change[OverridePolicy]] | list[Change[ClusterOverridePolicy]]) -> None:
         """Look again at the bindings whose templates an override policy selects or selected."""
