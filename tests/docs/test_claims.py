@@ -19,7 +19,7 @@ RULES = {
     "docs/differences-from-karmada.md": ["a third of a binding"],
     "docs/gateway.md": ["at most a fifth of those under way"],
     "docs/kubernetes-compatibility.md": ["as a tenth of a byte"],
-    "docs/operations.md": ["the last 5 to 10 MB are kept", "writes 10 a second while", "of one member 200 a second"],
+    "docs/operations.md": ["the last 5 to 10 MB are kept", "within a tenth of a second", "of one member 200 a second"],
     "docs/production.md": ["a third of their life", "etcd holds about 2 GB"],
     "docs/security.md": ["longer than 50 ms is bounded"],
 }

@@ -93,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
     completion = _command(commands, "completion", "print the completion script of a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     logs = _command(commands, "logs", "print what the processes say")
-    logs.add_argument("part", nargs="?", default="", help="control-plane, members, supervisor; all when absent")
+    logs.add_argument("part", nargs="?", default="", help="control-plane, members, agent-NAME, ...; all when absent")
     logs.add_argument(
         "--lines", type=_lines, default=50, metavar="N", help="from the end of each (default: %(default)s)"
     )
