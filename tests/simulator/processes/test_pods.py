@@ -277,3 +277,22 @@ async def test_processes_end_with_their_node_and_with_the_cluster(tmp_path: Path
         again = process_of(member, pod).pid
         assert is_alive(again)
     assert not is_alive(again)
+
+
+async def test_a_folder_may_be_named_relative_to_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("members")  # a program in a pod has a working directory of its own
+    tokens: Pod = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tokens", "namespace": SPACE}}
+    mounts = [{"name": "data", "mountPath": "/var/lib/karmada"}, {"name": "tokens", "mountPath": "/etc/tokens"}]
+    volumes = [{"name": "tokens", "secret": {"secretName": "tokens"}}]
+    command = [*SERVER, "--token-auth-file=/etc/tokens/all.csv"]
+    async with Member(MemberSpec("host", processes=ProcessSpec((SPACE,))), folder=folder) as member:
+        await member.inside.resource(NAMESPACES).create(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
+        )
+        await member.inside.resource(SECRETS).create(tokens | {"stringData": {"all.csv": "secret,ann,1"}})
+        container = {"volumeMounts": mounts, "readinessProbe": READY}
+        await member.inside.resource(PODS).create(pod_of(command, container=container, volumes=volumes))
+        await until(member, is_ready)

@@ -29,7 +29,7 @@ class ProcessRuntime:
         self.loopback = Loopback(random, None if folder is None else folder / "loopback")
         self.namespaces = frozenset(spec.namespaces)
         self._temporary = folder is None
-        self.folder = Path(tempfile.mkdtemp(prefix="karmada-processes-")) if folder is None else folder
+        self.folder = Path(tempfile.mkdtemp(prefix="karmada-processes-")) if folder is None else folder.absolute()
         self.shared = self.folder / "shared"
         """Folders that stand for those of nodes and for claims."""
         self.shared.mkdir(parents=True, exist_ok=True, mode=0o700)
