@@ -216,6 +216,8 @@ async def test_init_makes_a_control_plane_that_members_join_and_deinit_leaves_no
         return [await site.run(name, *words) for name in ("member1", "member2", "karmada")] == ["2", "2", "4"]
 
     await eventually(spread)
+    path = "/apis/work.karmada.io/v1alpha1/namespaces/default/resourcebindings/web-deployment"
+    assert json.loads(await site.run("karmada", "get", "--raw", path))["spec"]["resource"]["replicas"] == 4
     member = ("-C", "member1", "--member-kubeconfig", site.config("member1"))
     several = ("karmada-dashboard", "karmada-descheduler", "karmada-metrics-adapter", "karmada-search")
     hub = ("--karmada-kubeconfig", site.config("karmada"))

@@ -79,6 +79,17 @@ async def test_a_control_plane_takes_its_objects_and_its_components_get_rights()
         await create_strictly(Client(server.direct(ADMIN)), control_plane(authority))
 
 
+def test_bindings_are_converted_between_their_versions_by_the_webhook() -> None:
+    objects = control_plane("Q0E=", "here")
+    converted = {
+        tree["spec"]["names"]["kind"]: tree["spec"]["conversion"]["webhook"]["clientConfig"]["url"]
+        for tree in objects
+        if tree["kind"] == "CustomResourceDefinition" and "conversion" in tree["spec"]
+    }
+    url = "https://karmada-webhook.here.svc:443/convert"
+    assert converted == {"ResourceBinding": url, "ClusterResourceBinding": url}
+
+
 @variants
 def test_pods_are_locked_down(variant: str) -> None:
     for name, pod in pods(render(default_values(*VARIANTS[variant]))):

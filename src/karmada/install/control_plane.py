@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from karmada.api import names as karmada_names
-from karmada.api.crd.definition import definitions
+from karmada.api.crd.definition import definitions, with_conversion_webhook
 from karmada.install.naming import USUAL, Names
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer
@@ -19,7 +19,7 @@ from karmada.machinery.errors import NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import installation
 from karmada.membership.component_roles import SYSTEM
-from karmada.webhook.configurations import by_url, configurations
+from karmada.webhook.configurations import CONVERSION, ClientConfig, by_url, configurations
 
 AGGREGATED, METRICS_ADAPTER, SEARCH = "karmada-aggregated-apiserver", "karmada-metrics-adapter", "karmada-search"
 WEBHOOK = "karmada-webhook"
@@ -68,7 +68,7 @@ def control_plane(authority: str, namespace: str = SYSTEM, endpoint: str = "") -
     """
     return [
         *map(_namespace, (SYSTEM, karmada_names.CLUSTER_NAMESPACE)),
-        *definitions(),
+        *_converted(definitions(), _webhook(authority, namespace, USUAL)),
         *installation.roles(),
         *([installation.cluster_info(endpoint, base64.b64decode(authority))] if endpoint else []),
         *components(authority, namespace),
@@ -79,8 +79,17 @@ def components(authority: str, namespace: str, names: Names = USUAL) -> list[JSO
     """How the control plane reaches those of its components that it calls."""
     return [
         *_served_by(AGGREGATED, authority, namespace, names),
-        *configurations(by_url(f"https://{names.of(WEBHOOK)}.{namespace}.svc:{SERVICE_PORT}", authority)),
+        *configurations(_webhook(authority, namespace, names)),
     ]
+
+
+def _webhook(authority: str, namespace: str, names: Names) -> ClientConfig:
+    return by_url(f"https://{names.of(WEBHOOK)}.{namespace}.svc:{SERVICE_PORT}", authority)
+
+
+def _converted(kinds: Iterable[JSONObject], webhook: ClientConfig) -> list[JSONObject]:
+    """Kinds of which those with several versions are converted by the webhook."""
+    return [with_conversion_webhook(kind, webhook(CONVERSION)) for kind in kinds]
 
 
 async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> None:
@@ -92,7 +101,9 @@ async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> No
 
 async def connect(hub: Client, namespace: str, authority: bytes, names: Names = USUAL) -> None:
     """Have the control plane call those of its components that it calls: once they are ready, or writes are refused."""
-    await _ensure_each(hub, components(base64.b64encode(authority).decode(), namespace, names))
+    bundle = base64.b64encode(authority).decode()
+    await _ensure_all(hub, CRDS, _converted(_definitions(), _webhook(bundle, namespace, names)))
+    await _ensure_each(hub, components(bundle, namespace, names))
 
 
 async def connect_addon(hub: Client, component: str, namespace: str, authority: bytes, names: Names = USUAL) -> None:

@@ -1,6 +1,6 @@
 """The webhook configurations that make an API server ask karmada-webhook, as data.
 
-`client_config(path)` says how the server reaches a path: by URL or by Service, with the authority it can trust.
+`client_config(path)` says how the server reaches a path, and which authority it can trust.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,8 @@ from karmada.webhook.model import Handler, JSONObject, Operation
 ClientConfig = Callable[[str], JSONObject]
 
 MUTATING, VALIDATING = "mutating-config", "validating-config"
+CONVERSION = "/convert"
+"""The path that converts bindings between their versions."""
 SECONDS = 3
 PATIENT_SECONDS = 10
 """For scripts, which are parsed."""
@@ -25,16 +27,6 @@ _ORDER = (Operation.CREATE, Operation.UPDATE, Operation.DELETE)
 def by_url(address: str, authority: str) -> ClientConfig:
     """Reached at a URL; `authority` is PEM in base64."""
     return lambda path: {"url": address.rstrip("/") + path, "caBundle": authority}
-
-
-def by_service(namespace: str, name: str, port: int, authority: str) -> ClientConfig:
-    """Reached by a Service."""
-
-    def config(path: str) -> JSONObject:
-        service = {"namespace": namespace, "name": name, "port": port, "path": path}
-        return {"service": service, "caBundle": authority}
-
-    return config
 
 
 def configurations(client_config: ClientConfig) -> list[JSONObject]:

@@ -14,6 +14,7 @@ from karmada.machinery.httpserver.parsing import Limits
 from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.metrics import Histogram
 from karmada.webhook.agents import PATH, judge_agent
+from karmada.webhook.configurations import CONVERSION
 from karmada.webhook.handlers import HANDLERS
 from karmada.webhook.reviews import Answer, BadReview, Settings, answered, converting, mutating, validating
 
@@ -29,7 +30,7 @@ LARGEST_BODY = 8 * 2**20
 
 def answers(settings: Settings) -> dict[str, Answer]:
     """Who answers at which path."""
-    found: dict[str, Answer] = {"/convert": converting, PATH: judge_agent}
+    found: dict[str, Answer] = {CONVERSION: converting, PATH: judge_agent}
     for handler in HANDLERS:
         if handler.mutate is not None:
             found[handler.mutate_path] = mutating(handler, settings)

@@ -29,7 +29,7 @@ def definition(kind: Kind) -> Json:
 
 
 def with_conversion_webhook(crd: Json, client_config: Json) -> Json:
-    """A CRD whose versions are converted by a webhook; only where there is more than one. Known at installation."""
+    """A CRD whose versions are converted by a webhook; only where there is more than one."""
     if len(crd["spec"]["versions"]) == 1:
         return crd
     webhook = {"clientConfig": client_config, "conversionReviewVersions": ["v1"]}
