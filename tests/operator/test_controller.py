@@ -13,6 +13,8 @@ import pytest
 import pytest_asyncio
 from tests.operator.site import SPACE
 
+from karmada.api.finalizers import KARMADA as FINALIZER
+from karmada.api.labels import DISABLE_CASCADING_DELETION as KEEP
 from karmada.api.operator.v1alpha1 import Karmada
 from karmada.api.version import IMAGE
 from karmada.apiserver.auth.model import UserInfo
@@ -28,7 +30,7 @@ from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.resource import Scope
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import GroupVersionResource, Request, Transport, Verb
-from karmada.operator.controller import FINALIZER, KEEP, Operator
+from karmada.operator.controller import Operator
 
 SECRETS = GroupVersionResource("", "v1", "secrets")
 DEPLOYMENTS = GroupVersionResource("apps", "v1", "deployments")

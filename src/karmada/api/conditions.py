@@ -100,11 +100,6 @@ REASON_MANY_UNHEALTHY = "TooManyClustersUnhealthy"
 REASON_FEW_UNHEALTHY = "EnoughClustersHealthy"
 """EvictionsPaused=False."""
 
-SERVICE_DOMAIN_NAME_RESOLUTION_READY = "ServiceDomainNameResolutionReady"
-"""Cluster: does its DNS answer? Also the reason of True."""
-REASON_SERVICE_DOMAIN_NAME_RESOLUTION_FAILED = "ServiceDomainNameResolutionFailed"
-"""ServiceDomainNameResolutionReady=False."""
-
 # Multi-cluster services.
 SERVICE_APPLIED = "ServiceApplied"
 """MultiClusterService: is the Service in its clusters?"""
@@ -143,25 +138,3 @@ REASON_CLUSTER_UNREADABLE = "ClusterNotReadable"
 """ClustersRead=False: the message names clusters that the replicas were calculated without."""
 REASON_CLUSTERS_READ = "AllClustersRead"
 """ClustersRead=True: what was in the way is gone."""
-
-# The operator's Karmada kind: reasons of Ready.
-REASON_PROGRESSING = "Progressing"
-"""Ready=False: being installed."""
-REASON_COMPLETED = "Completed"
-"""Ready=True."""
-REASON_FAILED = "Failed"
-"""Ready=False: installation failed."""
-REASON_VALIDATION_ERROR = "ValidationError"
-"""Ready=False: the object is not usable."""
-
-# Job conditions written when statuses are aggregated.
-JOB_FAILED = "Failed"
-"""Job type; reason JobFailed."""
-REASON_JOB_FAILED = "JobFailed"
-"""Reason of JOB_FAILED."""
-JOB_COMPLETE = "Complete"
-"""Job type; reason Completed."""
-JOB_SUCCESS_CRITERIA_MET = "SuccessCriteriaMet"
-"""Job type; reason CompletionsReached."""
-REASON_COMPLETIONS_REACHED = "CompletionsReached"
-"""Reason of JOB_SUCCESS_CRITERIA_MET."""

@@ -1,10 +1,9 @@
 """Durations as Go writes them (`1h30m0s`, `250ms`), exact to the nanosecond, and ages as kubectl shows them (`5d3h`).
 
-A duration is a whole number of nanoseconds here; `seconds` and `to_timedelta` are for callers that need no more.
+A duration is a whole number of nanoseconds here; `seconds` is for callers that need no more.
 """
 
 import re
-from datetime import timedelta
 
 NANOSECOND = 1
 MICROSECOND = 1000 * NANOSECOND
@@ -94,11 +93,6 @@ def _decimal(number: int, unit: int) -> str:
 def seconds(text: str) -> float:
     """Seconds of a Go duration."""
     return parse(text) / SECOND
-
-
-def to_timedelta(nanoseconds: int) -> timedelta:
-    """Rounded down to microseconds."""
-    return timedelta(microseconds=nanoseconds // MICROSECOND)
 
 
 def human(age: float) -> str:

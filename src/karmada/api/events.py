@@ -1,4 +1,4 @@
-"""Event types, reasons and components, by what the event is about.
+"""Event types and reasons, by what the event is about.
 
 Most reasons come in pairs, `<Verb>Succeed` (type Normal) and `<Verb>Failed` (type Warning). A pair is one `Outcome`, so
 that a controller names the deed once and picks the half by what happened.
@@ -73,8 +73,6 @@ FAILED_GET_TARGET_CLUSTERS = "FailedGetTargetClusters"
 FAILED_COMPUTE_METRICS_REPLICAS = "FailedComputeMetricsReplicas"
 FAILED_RESCALE = "FailedRescale"
 SUCCESSFUL_RESCALE = "SuccessfulRescale"
-SELECTOR_REQUIRED = "SelectorRequired"
-INVALID_SELECTOR = "InvalidSelector"
 AMBIGUOUS_SELECTOR = "AmbiguousSelector"
 CLUSTER_NOT_READABLE = "ClusterNotReadable"
 FAILED_UPDATE_STATUS = "FailedUpdateStatus"
@@ -86,12 +84,5 @@ FAILED_GET_EXTERNAL_METRIC = "FailedGetExternalMetric"
 
 # CronFederatedHPA
 START_RULE_FAILED = "StartRuleFailed"
-UPDATE_CRON_FEDERATED_HPA_FAILED = "UpdateCronFederatedHPAFailed"
 SCALE_FAILED = "ScaleFailed"
 UPDATE_STATUS_FAILED = "UpdateStatusFailed"
-
-# Event sources that are not simply a controller's name
-COMPONENT_DETECTOR = "resource-detector"
-COMPONENT_DEPENDENCIES = "dependencies-distributor"
-COMPONENT_OVERRIDES = "override-manager"
-COMPONENT_SCHEDULER = "default-scheduler"

@@ -62,16 +62,12 @@ APP_NAME = "app.kubernetes.io/name"
 """Component an operator-made object belongs to."""
 APP_INSTANCE = "app.kubernetes.io/instance"
 """Name of the Karmada object an operator-made object belongs to."""
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""On every Namespace, its own name."""
 
 # Installation.
 DISABLE_CASCADING_DELETION = "operator.karmada.io/disable-cascading-deletion"
 """`true` on a Karmada object: its components survive its deletion."""
 BOOTSTRAPPING = "karmada.io/bootstrapping"
 """On objects made by `karmadactl init`; `deinit` looks for it."""
-ETCD_NODE = "karmada.io/etcd"
-"""On host nodes chosen by `karmadactl init` to hold etcd."""
 
 # Fixed values.
 TRUE = "true"
@@ -82,5 +78,3 @@ IMPORTED_ENDPOINT_SLICE_CONTROLLER = "endpointslice-controller.karmada.io"
 """Manager of EndpointSlices imported into the control plane."""
 DISPATCHED_ENDPOINT_SLICE_CONTROLLER = "endpointslice-dispatch-controller.karmada.io"
 """Manager of EndpointSlices dispatched to members."""
-OPERATOR = "karmada-operator"
-"""Value of APP_MANAGED_BY."""

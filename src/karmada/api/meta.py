@@ -75,13 +75,6 @@ class ListMeta(Struct, frozen=True, kw_only=True):
     remaining_item_count: int | None = None
 
 
-class TypeMeta(Struct, frozen=True, kw_only=True):
-    """The two fields that say what an object is."""
-
-    api_version: str = ""
-    kind: str = ""
-
-
 class Condition(Struct, frozen=True, kw_only=True):
     """One observed aspect of an object's state."""
 

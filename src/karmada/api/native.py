@@ -1,13 +1,13 @@
 """The few native Kubernetes objects that the control plane itself reads, as far as it reads them.
 
 These are views: they hold only the fields listed here, and reading skips the rest without decoding it, which is what
-makes counting thousands of pods cheap. Never write one back, that would drop what it does not know; the exception is
-`Lease`, which is complete. Resource templates of users are never seen through these types.
+makes counting thousands of pods cheap. Never write one back, that would drop what it does not know. Resource templates
+of users are never seen through these types.
 """
 
 from msgspec import field
 
-from karmada.api.base import IntOrString, ResourceList, Struct, Time, always
+from karmada.api.base import ResourceList, Struct, Time
 from karmada.api.meta import ObjectMeta, Toleration
 
 
@@ -19,23 +19,6 @@ class Condition(Struct, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     last_transition_time: Time | None = None
-
-
-class Namespace(Struct, frozen=True, kw_only=True):
-    """A namespace; only its metadata matters."""
-
-    metadata: ObjectMeta = ObjectMeta()
-
-
-class Secret(Struct, frozen=True, kw_only=True):
-    """A Secret; values are base64. `repr` shows no values, so that none ends up in a log."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    type: str = ""
-    data: dict[str, str] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"Secret({self.metadata.namespace}/{self.metadata.name}, keys={sorted(self.data)})"
 
 
 class NodeTaint(Struct, frozen=True, kw_only=True):
@@ -146,59 +129,3 @@ class ResourceQuota(Struct, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
     status: ResourceQuotaStatus = ResourceQuotaStatus()
-
-
-class PriorityClass(Struct, frozen=True, kw_only=True):
-    """A priority by name."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    value: int = 0
-    global_default: bool = False
-
-
-class ServicePort(Struct, frozen=True, kw_only=True):
-    """A port of a Service."""
-
-    name: str = ""
-    protocol: str = ""
-    app_protocol: str | None = None
-    port: int = 0
-    target_port: IntOrString = 0
-    node_port: int = 0
-
-
-class ServiceSpec(Struct, frozen=True, kw_only=True):
-    """What a Service offers."""
-
-    type: str = ""
-    cluster_ip: str = field(default="", name="clusterIP")
-    ports: tuple[ServicePort, ...] = ()
-    selector: dict[str, str] = field(default_factory=dict)
-
-
-class Service(Struct, frozen=True, kw_only=True):
-    """A Service."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: ServiceSpec = ServiceSpec()
-
-
-class LeaseSpec(Struct, frozen=True, kw_only=True):
-    """Who holds a lease, since when, and for how long."""
-
-    holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    acquire_time: Time | None = None
-    renew_time: Time | None = None
-    lease_transitions: int | None = None
-    strategy: str | None = None
-    preferred_holder: str | None = None
-
-
-class Lease(Struct, frozen=True, kw_only=True):
-    """A sign of life, or a claim to leadership."""
-
-    api_version: str = always("coordination.k8s.io/v1")
-    kind: str = always("Lease")
-    metadata: ObjectMeta = ObjectMeta()
-    spec: LeaseSpec = LeaseSpec()

@@ -29,11 +29,6 @@ def to_time(moment: datetime) -> str:
     return _utc(moment).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
-def to_micro_time(moment: datetime) -> str:
-    """The `MicroTime` form: `2006-01-02T15:04:05.000000Z`."""
-    return _utc(moment).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
-
-
 def _utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError(f"a time without a time zone is ambiguous: {moment.isoformat()}")

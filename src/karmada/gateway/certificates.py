@@ -11,7 +11,6 @@ from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.gateway.routes import wildcard
 from karmada.machinery.httpserver.tls import server_context
 
-BAD_CERTIFICATE = "BadCertificate"
 MOST_BITS = 4096
 """Of an RSA key: a handshake with 8,192 bits takes the loop that serves all hosts 70 ms, with 16,384 half a second."""
 LARGEST = {"tls.crt": 32 * 1024, "tls.key": 8 * 1024}

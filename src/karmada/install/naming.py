@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from karmada.api.labels import APP_INSTANCE, APP_MANAGED_BY, APP_NAME
 from karmada.machinery.transport import JSONObject
 
-NAME, INSTANCE = "app.kubernetes.io/name", "app.kubernetes.io/instance"
-MANAGED_BY, PART_OF = "app.kubernetes.io/managed-by", "app.kubernetes.io/part-of"
 _REFERENCES = frozenset({"secretName", "serviceAccountName", "serviceName"})
 _LABELS = frozenset({"labels", "matchLabels", "selector"})
 
@@ -44,7 +43,7 @@ def renamed(tree: JSONObject, names: Names, manager: str) -> JSONObject:
         container["command"] = [host.sub(lambda found: _host(found[1], names), word) for word in container["command"]]
     about = made["metadata"]
     about["name"] = names.of(about["name"])
-    about["labels"] = (about.get("labels") or {}) | {INSTANCE: names.instance, MANAGED_BY: manager}
+    about["labels"] = (about.get("labels") or {}) | {APP_INSTANCE: names.instance, APP_MANAGED_BY: manager}
     return made
 
 
@@ -58,7 +57,10 @@ def _walked(value: Any, names: Names) -> Any:
         if key in _REFERENCES and isinstance(below, str):
             made[key] = names.of(below)
         elif key in _LABELS and isinstance(below, dict) and (program := _program(below)):
-            made[key] = {k: v for k, v in below.items() if k != "app"} | {NAME: program, INSTANCE: names.instance}
+            made[key] = {k: v for k, v in below.items() if k != "app"} | {
+                APP_NAME: program,
+                APP_INSTANCE: names.instance,
+            }
         else:
             made[key] = _walked(below, names)
     return made
@@ -76,5 +78,5 @@ def _host(usual: str, names: Names) -> str:
 
 def _program(labels: Mapping[str, Any]) -> str:
     """The program that labels name, if they are a map of labels that does."""
-    named = labels.get(NAME) or labels.get("app")
+    named = labels.get(APP_NAME) or labels.get("app")
     return named if isinstance(named, str) else ""

@@ -1,26 +1,20 @@
 """How controllers reach members: the seam between what is done there and how one gets there.
 
 `membership` implements it for push clusters from Cluster objects and their Secrets; the agent for its own cluster.
-A controller follows any kind of a member by `Member.informer`, reads once by `Member.client`, and asks many members the
-same question by `ask_members`, where no member delays or fails another.
+A controller follows any kind of a member by `Member.informer`, and reads once by `Member.client`.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
 from karmada.machinery.client import Client
-from karmada.machinery.errors import ApiError, BadAnswer
+from karmada.machinery.errors import BadAnswer
 from karmada.machinery.informers.factory import Projection
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import EVERYTHING, Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.summary import Summary
-
-T = TypeVar("T")
-ANSWER_SECONDS = 5.0
-"""How long a member may take to answer one question of `ask_members`."""
 
 
 class MemberUnavailable(Exception):
@@ -85,33 +79,3 @@ class Members(Protocol):
     async def forget(self, name: str) -> None:
         """The cluster is gone: stop following it."""
         ...
-
-
-async def ask_members(
-    members: Members,
-    clusters: Iterable[Cluster],
-    question: Callable[[Member], Awaitable[T]],
-    seconds: float = ANSWER_SECONDS,
-) -> dict[str, T | MemberUnavailable]:
-    """Ask many members at once; by cluster the answer, or why there is none.
-
-    Each has `seconds` of its own for connecting and answering, so the call takes no longer than that. Clusters that are
-    not this process's business are left out.
-    """
-    concerned = [cluster for cluster in clusters if members.concerns(cluster)]
-    answers = await asyncio.gather(*(_ask(members, cluster, question, seconds) for cluster in concerned))
-    return {cluster.metadata.name: answer for cluster, answer in zip(concerned, answers, strict=True)}
-
-
-async def _ask(
-    members: Members, cluster: Cluster, question: Callable[[Member], Awaitable[T]], seconds: float
-) -> T | MemberUnavailable:
-    try:
-        async with asyncio.timeout(seconds):
-            return await question(await members.connect(cluster))
-    except TimeoutError:
-        return MemberUnavailable(f"no answer of {cluster.metadata.name} within {seconds:g} s")
-    except ApiError as error:
-        return MemberUnavailable(f"{cluster.metadata.name}: {error}")
-    except MemberUnavailable as error:
-        return error

@@ -5,6 +5,8 @@ import logging
 
 from msgspec import structs
 
+from karmada.api.finalizers import KARMADA as FINALIZER
+from karmada.api.labels import DISABLE_CASCADING_DELETION as KEEP
 from karmada.api.meta import Condition, set_condition
 from karmada.api.operator.v1alpha1 import APIServerService, Karmada, KarmadaStatus, LocalSecretReference
 from karmada.api.version import VERSION
@@ -24,9 +26,6 @@ from karmada.operator.validation import problems
 
 log = logging.getLogger(__name__)
 
-FINALIZER = "operator.karmada.io/finalizer"
-KEEP = "operator.karmada.io/disable-cascading-deletion"
-"""Label: "true" leaves everything where it is when the object is deleted."""
 READY = "Ready"
 SOON, RESYNC = 1.0, 300.0
 """Seconds until an instance is looked at again that is on its way, and one that is as it should be."""

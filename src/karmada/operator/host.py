@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from karmada.install.naming import INSTANCE, MANAGED_BY
+from karmada.api.labels import APP_INSTANCE, APP_MANAGED_BY
 from karmada.machinery.client import Client
 from karmada.machinery.codec import Identity
 from karmada.machinery.errors import NotFound
@@ -92,7 +92,7 @@ class Host:
         """Delete the instance's objects that are not wanted, and Secrets by their names; how many there were."""
         keep = {(tree["kind"], tree["metadata"]["name"]) for tree in wanted}
         gone = 0
-        scope = Scope(self.namespace, f"{MANAGED_BY}={MANAGER},{INSTANCE}={self._instance}")
+        scope = Scope(self.namespace, f"{APP_MANAGED_BY}={MANAGER},{APP_INSTANCE}={self._instance}")
         for kind in LISTED:
             resource = self._client.resource(KINDS[kind])
             for found in (await resource.list(scope)).items:
@@ -124,7 +124,7 @@ class Host:
 
     def _is_own(self, found: JSONObject) -> bool:
         labels = found["metadata"].get("labels") or {}
-        return bool(labels.get(MANAGED_BY) == MANAGER and labels.get(INSTANCE) == self._instance)
+        return bool(labels.get(APP_MANAGED_BY) == MANAGER and labels.get(APP_INSTANCE) == self._instance)
 
     def _check(self, found: JSONObject, kind: str) -> None:
         if not self._is_own(found):

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import orjson
 
 from karmada.api.counting import counted
+from karmada.api.labels import APP_INSTANCE, APP_MANAGED_BY
 from karmada.api.operator.v1alpha1 import Karmada
 from karmada.apiserver.auth.pki import Authority
 from karmada.install.certificates import KARMADA, PART, Issuer, leaves
 from karmada.install.control_plane import connect, connect_addon, disconnect_addon, install, serves
-from karmada.install.naming import INSTANCE, MANAGED_BY, Names
+from karmada.install.naming import Names
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError
 from karmada.machinery.transport import JSONObject
@@ -182,7 +183,7 @@ class Instance:
     def _issuer(self) -> Issuer:
         custom = self._karmada.spec.custom_certificate
         days = (custom.leaf_cert_validity_days if custom is not None else None) or VALIDITY
-        labels = PART | {INSTANCE: self._names.instance, MANAGED_BY: MANAGER}
+        labels = PART | {APP_INSTANCE: self._names.instance, APP_MANAGED_BY: MANAGER}
         return Issuer(self._host.namespace, labels, days * DAY)
 
     async def _outside(self, wanted: Plan) -> tuple[Sequence[str], str] | None:

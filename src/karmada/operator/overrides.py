@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from karmada.api.codec import to_tree, tree
+from karmada.api.labels import APP_INSTANCE, APP_NAME
 from karmada.api.operator.v1alpha1 import KarmadaAPIServer, LocalEtcd
-from karmada.install.naming import INSTANCE, NAME
 from karmada.machinery.transport import JSONObject
 from karmada.operator.settings import CRITICAL, Part
 
@@ -19,7 +19,7 @@ def dressed(workload: JSONObject, part: Part, image: str) -> None:
     template = workload["spec"]["template"]
     pod, container = template["spec"], template["spec"]["containers"][0]
     # What distinguishes an instance's pods from others stays.
-    own = {key: value for key, value in settings.labels.items() if key not in (NAME, INSTANCE)}
+    own = {key: value for key, value in settings.labels.items() if key not in (APP_NAME, APP_INSTANCE)}
     for about in (workload["metadata"], template["metadata"]):
         about["labels"] = {**about.get("labels", {}), **own}
         about["annotations"] = {**about.get("annotations", {}), **settings.annotations}

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
+from karmada.api.labels import APP_NAME
 from karmada.api.operator.v1alpha1 import Karmada
 from karmada.install.certificates import ETCD as ISSUER_OF_ETCD
 from karmada.install.certificates import Leaf, leaves
 from karmada.install.chart import default_values, merge, render
 from karmada.install.manifests import PORT, Installation, components, server, service
-from karmada.install.naming import NAME, Names, renamed
+from karmada.install.naming import Names, renamed
 from karmada.install.parts import component
 from karmada.machinery.transport import JSONObject
 from karmada.operator.overrides import budget, dressed, stamped
@@ -146,7 +147,7 @@ def _members(names: Names, parts: Mapping[str, Part]) -> list[str]:
 
 def _part_of(tree: JSONObject) -> str:
     labels: Mapping[str, str] = tree["metadata"]["labels"]
-    return labels.get(NAME) or labels["app"]
+    return labels.get(APP_NAME) or labels["app"]
 
 
 def _group(part: str) -> str:

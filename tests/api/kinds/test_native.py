@@ -1,9 +1,7 @@
 """The views of native objects read what the control plane needs and survive what it does not know."""
 
-import orjson
-
 from karmada.api import codec
-from karmada.api.native import Lease, LeaseSpec, Node, Pod, Secret
+from karmada.api.native import Node, Pod
 
 
 def test_a_node_is_read_without_what_nobody_needs() -> None:
@@ -31,18 +29,3 @@ def test_a_pod_with_nulls_from_the_reference_is_read() -> None:
         '{"metadata":{"name":"p","creationTimestamp":null},"spec":{"containers":null,"nodeName":"n1"},"status":{}}', Pod
     )
     assert (pod.spec.node_name, pod.spec.containers, pod.metadata.creation_timestamp) == ("n1", (), None)
-
-
-def test_a_secret_never_shows_its_values() -> None:
-    secret = codec.from_tree({"metadata": {"namespace": "ns", "name": "s"}, "data": {"token": "c2VjcmV0"}}, Secret)
-    assert secret.data["token"] == "c2VjcmV0"
-    assert repr(secret) == f"{secret}" == "Secret(ns/s, keys=['token'])"
-
-
-def test_a_lease_is_written_in_full() -> None:
-    lease = Lease(spec=LeaseSpec(holder_identity="member1", lease_duration_seconds=40))
-    assert orjson.loads(codec.encode(lease)) == {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "spec": {"holderIdentity": "member1", "leaseDurationSeconds": 40},
-    }

@@ -171,12 +171,3 @@ class Cluster(Struct, frozen=True, kw_only=True):
     """How the cluster is reached and what is known about it."""
     status: ClusterStatus = ClusterStatus()
     """What was last seen of the cluster."""
-
-
-class ClusterProxyOptions(Struct, frozen=True, kw_only=True):
-    """Options of a request through the proxy of a cluster."""
-
-    api_version: Literal["cluster.karmada.io/v1alpha1"] = always("cluster.karmada.io/v1alpha1")
-    kind: Literal["ClusterProxyOptions"] = always("ClusterProxyOptions")
-    path: str = ""
-    """Path of the request in the cluster."""
