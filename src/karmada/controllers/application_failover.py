@@ -14,10 +14,10 @@ import msgspec
 from karmada.api import conditions, evictions
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of
+from karmada.controllers.bindings import BY_CLUSTER, Binding, BindingKey, Bindings, clusters_of, key_of
 from karmada.controllers.context import Context
 from karmada.controllers.eviction_storm import PAUSED, EvictionStorm, StormOptions
-from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction, requeue
+from karmada.controllers.evictions import record_eviction, requeue
 from karmada.interpreter.model import Operation, kind_of
 from karmada.machinery.clock import parse_rfc3339, rfc3339_micro
 from karmada.machinery.controller import DONE, Controller, Result, Retry
@@ -125,13 +125,8 @@ class ApplicationFailoverController:
     def _readiness_changed(self, change: Change[Cluster]) -> list[BindingKey]:
         if change.new is None or change.old is None or _is_ready(change.old.value) == _is_ready(change.new.value):
             return []
-        return [
-            BindingKey(*item.key)
-            for informer in self._bindings.informers
-            if informer.has_synced
-            for item in informer.indexed_items(BY_CLUSTER, change.key.name)
-            if _watches_clusters(item.value)
-        ]
+        concerned = self._bindings.loaded(BY_CLUSTER, change.key.name)
+        return [BindingKey(*item.key) for item in concerned if _watches_clusters(item.value)]
 
 
 def _concerned(change: Change[Any]) -> list[BindingKey]:

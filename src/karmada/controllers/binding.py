@@ -34,7 +34,7 @@ from karmada.controllers.bindings import (
     with_condition,
     without_finalizer,
 )
-from karmada.controllers.clusters import is_ready, stays
+from karmada.controllers.clusters import readiness, stays
 from karmada.controllers.context import Context
 from karmada.controllers.current import BEHIND
 from karmada.controllers.metrics import ERROR, SUCCESS
@@ -89,6 +89,7 @@ class BindingController:
         self._works: Informer[Work] = context.informers.of(Work)
         self._works.add_index(OF_BINDING, of_binding)
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._is_ready = readiness(self._clusters)
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
         self._choices = OverrideChoices(self._wide_overrides, self._overrides)
@@ -178,10 +179,6 @@ class BindingController:
                 overridden[name] = replicas
         has_health = self._context.interpreter.enabled(kind, Operation.HEALTH)
         return Facts(self._is_ready, self._context.clock.now(), has_health, overridden)
-
-    def _is_ready(self, name: str) -> bool | None:
-        cluster = self._clusters.get(name)
-        return None if cluster is None else is_ready(cluster)
 
     async def _remove(self, binding: Binding, works: list[Work]) -> Result:
         """Delete every Work there is, by the server's word: one that the cache lacks yet must not be left behind."""

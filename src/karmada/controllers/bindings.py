@@ -18,7 +18,7 @@ from karmada.machinery.informers.informer import Informer
 from karmada.works.owner import recorded
 
 Binding = ResourceBinding | ClusterResourceBinding
-OF_BINDING = "of-binding"
+OF_BINDING, BY_CLUSTER = "of-binding", "by-cluster"
 
 
 class BindingKey(NamedTuple):
@@ -55,6 +55,11 @@ def of_binding(item: Item[Work]) -> Iterable[str]:
         marks.get(labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID),
     )
     return [value for value in ids if value]
+
+
+def clusters_of(item: Item[Any]) -> Iterable[str]:
+    """Index function of bindings: the clusters they are scheduled to."""
+    return [target.name for target in item.value.spec.clusters]
 
 
 def owners_of(work: Work) -> list[BindingKey]:
@@ -98,6 +103,11 @@ class Bindings:
     def get(self, key: BindingKey) -> Binding | None:
         """A binding from the cache."""
         return self.namespaced.get(key.name, key.namespace) if key.namespace else self.wide.get(key.name)
+
+    def loaded(self, index: str, value: str) -> list[Item[Any]]:
+        """Bindings of an index, for triggers: those that are not loaded yet come by themselves."""
+        known = (informer for informer in self.informers if informer.has_synced)
+        return [item for informer in known for item in informer.indexed_items(index, value)]
 
     async def is_current(self, binding: Binding) -> bool:
         """Whether a binding's spec is the newest by the server's word: what an older one names no more, or not yet, may

@@ -8,7 +8,6 @@ that away and make another one, without the taints and labels that administrator
 """
 
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,7 @@ from karmada.api import conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster, Taint
 from karmada.api.taints import NO_SCHEDULE, NOT_READY, UNREACHABLE
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import Binding, Bindings, with_finalizer, without_finalizer
+from karmada.controllers.bindings import BY_CLUSTER, Binding, Bindings, clusters_of, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.current import is_present
@@ -25,7 +24,7 @@ from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
-from karmada.machinery.informers.cache import Change, Item
+from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership.agent_roles import agent_roles
@@ -33,7 +32,6 @@ from karmada.membership.unjoin import discard
 
 COMPONENT = "cluster-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
-TARGETS = "targets"
 PLACED_BY = (
     labels.PROPAGATION_POLICY_PERMANENT_ID,
     labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
@@ -42,11 +40,6 @@ PLACED_BY = (
 """Marks of bindings that a scheduler takes away from a cluster that leaves."""
 LEAVING_WAIT = 1.0
 """Seconds until a leaving cluster is looked at again, should no event come."""
-
-
-def targets(item: Item[Any]) -> list[str]:
-    """Index function of bindings: the clusters chosen for them."""
-    return [target.name for target in item.value.spec.clusters]
 
 
 class ClusterController:
@@ -59,7 +52,7 @@ class ClusterController:
         self._namespaces: Informer[JSONObject] = context.informers.resource(NAMESPACES)
         self._bindings = Bindings(context)
         for informer in self._bindings.informers:
-            informer.add_index(TARGETS, targets)
+            informer.add_index(BY_CLUSTER, clusters_of)
         self._commit = Committer(context.client.of(Cluster))
         self._commit_work = Committer(context.client.of(Work))
         self._commit_namespace = Committer(context.client.resource(NAMESPACES))
@@ -128,7 +121,7 @@ class ClusterController:
         except NotFound:
             text = f"Removed execution space for cluster({name})."
             self._record(cluster, events.REMOVE_EXECUTION_SPACE.succeeded, text)
-        named = [binding for informer in self._bindings.informers for binding in informer.indexed(TARGETS, name)]
+        named = [binding for informer in self._bindings.informers for binding in informer.indexed(BY_CLUSTER, name)]
         if named:
             for binding in named:
                 if not any(mark in binding.metadata.labels for mark in PLACED_BY):

@@ -1,10 +1,13 @@
 """Facts about Cluster objects that several controllers ask for."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from karmada.api import conditions
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.informer import Informer
 
 
 def is_ready(cluster: Cluster) -> bool:
@@ -15,6 +18,16 @@ def is_ready(cluster: Cluster) -> bool:
 def stays(cluster: Cluster | None) -> bool:
     """Whether a cluster is there and does not leave: one that leaves is emptied, and nothing is made anew for it."""
     return cluster is not None and cluster.metadata.deletion_timestamp is None
+
+
+def readiness(clusters: Informer[Cluster]) -> Callable[[str], bool | None]:
+    """By name whether a cluster accepts workloads; None where there is no such cluster."""
+
+    def look(name: str) -> bool | None:
+        cluster = clusters.get(name)
+        return None if cluster is None else is_ready(cluster)
+
+    return look
 
 
 def is_back(change: Change[Cluster]) -> bool:

@@ -1,22 +1,12 @@
-"""What the eviction controllers share: events about evictions, and an index of bindings by cluster."""
-
-from collections.abc import Iterable
-from typing import Any
+"""What the eviction controllers share: events about evictions, and when to look at a deadline."""
 
 from karmada.api import events
 from karmada.controllers.bindings import Binding
 from karmada.machinery.controller import DONE, RequeueAfter, Result
 from karmada.machinery.events import EventRecorder, ObjectReference
-from karmada.machinery.informers.cache import Item
 
-BY_CLUSTER = "by-cluster"
 LATER = 0.001
 """Seconds by which a deadline is passed when it is looked at again: reaching it is not enough."""
-
-
-def clusters_of(item: Item[Any]) -> Iterable[str]:
-    """Index function of bindings: the clusters they are scheduled to."""
-    return [target.name for target in item.value.spec.clusters]
 
 
 def requeue(seconds: float | None) -> Result:

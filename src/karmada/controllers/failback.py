@@ -16,7 +16,7 @@ from karmada.api.decision import Placed
 from karmada.api.policy.v1alpha1 import FailbackBehavior
 from karmada.api.timestamps import parse
 from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of, with_condition
-from karmada.controllers.clusters import is_ready
+from karmada.controllers.clusters import is_ready, readiness
 from karmada.controllers.context import Context
 from karmada.interpreter.model import Operation, kind_of
 from karmada.machinery.clock import rfc3339
@@ -50,6 +50,7 @@ class FailbackController:
         self._recorder = context.recorder(COMPONENT)
         self._bindings = Bindings(context)
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._is_ready = readiness(self._clusters)
         self._snapshot = Snapshot()
         self._begun: dict[BindingKey, str] = {}
         """Bindings that were sent back here, with their policy: the cache may not show it yet."""
@@ -158,10 +159,6 @@ class FailbackController:
             if _is_moving(item.value)
         }
         return len(shown | {key for key, begun in self._begun.items() if begun == policy})
-
-    def _is_ready(self, name: str) -> bool | None:
-        cluster = self._clusters.get(name)
-        return None if cluster is None else is_ready(cluster)
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         looked_for = False

@@ -13,7 +13,7 @@ import msgspec
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha2 import GracefulEvictionTask, ResourceBinding
 from karmada.controllers.bindings import Binding, BindingKey, Bindings
-from karmada.controllers.clusters import is_ready
+from karmada.controllers.clusters import is_ready, readiness
 from karmada.controllers.context import Context
 from karmada.controllers.evictions import record_eviction, record_return, requeue
 from karmada.interpreter.model import Operation, kind_of
@@ -52,6 +52,7 @@ class GracefulEvictionController:
         self._keeps_last_copy = context.gates.enabled("KeepLastCopy")
         self._fences = context.gates.enabled("ControlledMoves")
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
+        self._is_ready = readiness(self._clusters)
         needs = (*self._bindings.informers, *((self._clusters,) if self._keeps_last_copy else ()))
         self.controller: Controller[BindingKey] = Controller(
             NAMESPACED,
@@ -104,10 +105,6 @@ class GracefulEvictionController:
         back = [task for task in assessment.kept if self._is_welcome(binding, task) and returns(task, *facts)]
         return assessment, back[:1]
 
-    def _is_ready(self, name: str) -> bool | None:
-        cluster = self._clusters.get(name)
-        return None if cluster is None else is_ready(cluster)
-
     def _is_welcome(self, binding: Binding, task: GracefulEvictionTask) -> bool:
         """Whether the placement still means the task's cluster, and none of its taints would evict the copy again."""
         cluster, placement = self._clusters.get(task.from_cluster), binding.spec.placement
@@ -124,12 +121,7 @@ class GracefulEvictionController:
             before, after = change.old.value, change.new.value
             if is_ready(before) == is_ready(after) and before.spec.taints == after.spec.taints:
                 return []
-        return [
-            BindingKey(*item.key)
-            for informer in self._bindings.informers
-            if informer.has_synced
-            for item in informer.indexed_items(BY_EVICTION, change.key.name)
-        ]
+        return [BindingKey(*item.key) for item in self._bindings.loaded(BY_EVICTION, change.key.name)]
 
 
 def _with(binding: Binding, tasks: tuple[Any, ...], returned: list[GracefulEvictionTask]) -> Binding:

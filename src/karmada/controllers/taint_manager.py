@@ -17,11 +17,11 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import DecodeError, decode
 from karmada.api.policy.v1alpha1 import Placement
 from karmada.api.taints import NO_EXECUTE
-from karmada.controllers.bindings import Binding, BindingKey, Bindings
+from karmada.controllers.bindings import BY_CLUSTER, Binding, BindingKey, Bindings, clusters_of
 from karmada.controllers.context import Context
 from karmada.controllers.eviction_storm import PAUSED as STORM_PAUSE
 from karmada.controllers.eviction_storm import EvictionStorm, StormOptions
-from karmada.controllers.evictions import BY_CLUSTER, clusters_of, record_eviction
+from karmada.controllers.evictions import record_eviction
 from karmada.controllers.metrics import ERROR, EVICTIONS, SUCCESS, WaitingEviction
 from karmada.machinery.clock import Clock
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
@@ -222,12 +222,7 @@ class TaintManager:
         return self._keys_of(change.key.name)
 
     def _keys_of(self, name: str) -> list[EvictionKey]:
-        return [
-            EvictionKey(name, BindingKey(*item.key))
-            for informer in self._bindings.informers
-            if informer.has_synced
-            for item in informer.indexed_items(BY_CLUSTER, name)
-        ]
+        return [EvictionKey(name, BindingKey(*item.key)) for item in self._bindings.loaded(BY_CLUSTER, name)]
 
     def _binding_changed(self, change: Change[Any]) -> list[EvictionKey]:
         """A binding that is new to a tainted cluster, or was scheduled by another placement."""
