@@ -21,7 +21,7 @@ from karmada.apiserver.crds.types import resource_types_of
 from karmada.apiserver.printing import cells
 from karmada.apiserver.resources import Column, ResourceType, Subresource
 from karmada.apiserver.schema.metadata import validate_metadata
-from karmada.apiserver.times import rfc3339
+from karmada.machinery.clock import rfc3339
 from karmada.membership.cluster_rules import complete, name_problems, normalise, problems
 
 JSONObject = dict[str, Any]

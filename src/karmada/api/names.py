@@ -23,8 +23,9 @@ BOOTSTRAP_USER_PREFIX = "system:bootstrap:"
 BOOTSTRAP_GROUP = "system:bootstrappers:karmada:default-cluster-token"
 BOOTSTRAP_TOKEN_PREFIX = "bootstrap-token-"
 
-_HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_DIGIT_CODES = {ord(digit): _HASH_ALPHABET[ord(digit) % len(_HASH_ALPHABET)] for digit in "0123456789"}
+GENERATED = "bcdfghjklmnpqrstvwxz2456789"
+"""What Kubernetes makes the ends of generated names of, so that they form no words."""
+_DIGIT_CODES = {ord(digit): GENERATED[ord(digit) % len(GENERATED)] for digit in "0123456789"}
 
 
 class ExecutionSpaceError(ValueError):

@@ -21,8 +21,8 @@ from karmada.apiserver.requests.paths import ResourcePath
 from karmada.apiserver.requests.routing import attributes_of
 from karmada.apiserver.schema.metadata import path_segment
 from karmada.apiserver.storage.base import StorageFailed, Write
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import key_of
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.errors import BadRequest
 from karmada.machinery.event_sink import EventSink, EventWrite, Outcome
 from karmada.machinery.httpserver.failure import Failure, bad_request

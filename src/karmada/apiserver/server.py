@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from karmada.api.names import GENERATED
 from karmada.apiserver.admission.addresses import DEFAULT_RANGE, ServiceAddresses
 from karmada.apiserver.admission.claim_rights import ClaimRights
 from karmada.apiserver.admission.claim_sizes import ClaimSizes
@@ -106,7 +107,6 @@ if TYPE_CHECKING:
 ADMIN = UserInfo("system:admin", ("system:masters", "system:authenticated"))
 STORAGE_SECONDS = 2.0
 """How long /readyz waits for the storage."""
-_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 """How the fourth group of a random uuid begins."""
 
@@ -374,7 +374,7 @@ class ApiServer:
         return f"{bits[:8]}-{bits[8:12]}-4{bits[13:16]}-{_VARIANT[bits[16]]}{bits[17:20]}-{bits[20:]}"
 
     def _suffix(self) -> str:
-        return "".join(self.options.random.choices(_SUFFIX, k=5))
+        return "".join(self.options.random.choices(GENERATED, k=5))
 
     def _converter(self, crd: JSONObject) -> Converter | None:
         """How the objects of a CRD are converted; None when versions differ in name only."""

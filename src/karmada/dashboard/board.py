@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
-from karmada.apiserver.times import rfc3339
 from karmada.dashboard.feed import Changes, Feed, Subscription, message
 from karmada.dashboard.kinds import CLUSTERS, EVENTS, ON_DEMAND, POLICIES, TEMPLATES, WIDE_POLICIES, WORKS, scope_of
 from karmada.dashboard.moves import move_sentence
@@ -21,7 +20,7 @@ from karmada.dashboard.relay import Relay
 from karmada.dashboard.rows import CLUSTER_VERSION, JSONObject, Ref, key_of, ref
 from karmada.dashboard.shapes import row_maker
 from karmada.dashboard.tally import Tally
-from karmada.machinery.clock import Clock
+from karmada.machinery.clock import Clock, rfc3339
 from karmada.machinery.codec import Codec, digests, structs
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer

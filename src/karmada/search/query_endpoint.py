@@ -7,7 +7,7 @@ import orjson
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context
 from karmada.apiserver.requests.options import integer
-from karmada.apiserver.times import rfc3339
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.search.fulltext import Found, FullText, TooBroad

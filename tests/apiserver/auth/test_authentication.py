@@ -13,8 +13,8 @@ from karmada.apiserver.auth.rbac import RbacAuthorizer
 from karmada.apiserver.auth.service_accounts import Verified
 from karmada.apiserver.auth.static_tokens import StaticTokens
 from karmada.apiserver.server import ApiServer, ApiServerOptions
-from karmada.apiserver.times import rfc3339
 from karmada.machinery.client import Client
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource
 

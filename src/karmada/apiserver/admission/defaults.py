@@ -8,8 +8,8 @@ import orjson
 from karmada.apiserver.admission.lifecycle import refusal
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Kind, WatchCache
+from karmada.machinery.clock import rfc3339
 
 _PODS: Kind = ("", "pods")
 _CLAIMS: Kind = ("", "persistentvolumeclaims")

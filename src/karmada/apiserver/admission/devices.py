@@ -9,8 +9,8 @@ from karmada.api.field_errors import forbidden
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import invalid
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Kind, WatchCache
+from karmada.machinery.clock import rfc3339
 
 _GROUP = "resource.k8s.io"
 _SLICES: Kind = (_GROUP, "resourceslices")

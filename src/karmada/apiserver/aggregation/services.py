@@ -19,8 +19,8 @@ from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.requests.model import AnyAnswer, Context
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.services import Unreachable
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.transport import EventType
 

@@ -21,8 +21,8 @@ from karmada.apiserver.requests.delete import DEFINITION_FINALIZER as FINALIZER
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.served_resource import Converter, Relabel, Served
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.transport import EventType
 
 KIND: Kind = ("apiextensions.k8s.io", "customresourcedefinitions")

@@ -17,9 +17,8 @@ from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
-from karmada.machinery.clock import parse_rfc3339
+from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "namespaces")

@@ -8,8 +8,8 @@ from karmada.apiserver.flowcontrol.defaults import LEVELS, SCHEMAS
 from karmada.apiserver.requests.apply import apply
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Kind, StoreEvent
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import orjson
 
+from karmada.api.names import GENERATED
 from karmada.apiserver.admission.model import AdmissionChain
 from karmada.apiserver.aggregation.model import LocalApi
 from karmada.apiserver.auth.front_proxy import FrontProxies, refuse_shared_authority
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 RENEWAL = 60.0
 """Seconds between two looks at the certificate."""
-_SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class GroupServer:
@@ -188,7 +188,7 @@ class GroupServer:
         return self.catalog.serves(key.group, key.version, key.resource, key.subresource)
 
     def _suffix(self) -> str:
-        return "".join(self._random.choices(_SUFFIX, k=5))
+        return "".join(self._random.choices(GENERATED, k=5))
 
     def _index(self, kind: Kind, body: bytes) -> Index:
         served = self.catalog.stored(kind)

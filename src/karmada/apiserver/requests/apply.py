@@ -11,7 +11,7 @@ from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.times import rfc3339
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import bad_request
 
 

@@ -20,8 +20,8 @@ from karmada.apiserver.requests.options import DeleteOptions, delete_options, li
 from karmada.apiserver.requests.selection import select
 from karmada.apiserver.resources import JSONObject, ResourceType
 from karmada.apiserver.storage.base import Mismatch
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Item
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _ANSWERED_WITH_OBJECT = frozenset(

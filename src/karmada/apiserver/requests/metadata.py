@@ -2,7 +2,7 @@
 
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import FieldError, JSONObject, ResourceType, same_but
-from karmada.apiserver.times import rfc3339
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")

@@ -5,7 +5,7 @@ import orjson
 from karmada.apiserver.managedfields import reset_fields, track_update
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.resources import JSONObject, same_but
-from karmada.apiserver.times import rfc3339
+from karmada.machinery.clock import rfc3339
 
 
 def track(context: Context, call: Call, new: JSONObject, old: JSONObject | None, manager: str) -> None:

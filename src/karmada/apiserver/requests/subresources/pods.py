@@ -17,8 +17,8 @@ from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.definitions import definition
 from karmada.apiserver.schema.scalars import Mismatch
 from karmada.apiserver.served_resource import Served
-from karmada.apiserver.times import rfc3339
 from karmada.apiserver.watchcache import Kind
+from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _BINDING = ("", "v1", "Binding")

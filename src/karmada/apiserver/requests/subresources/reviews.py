@@ -13,7 +13,7 @@ from karmada.apiserver.requests.negotiation import refuse_tables
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.requests.pipeline import Specials, Verb
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.times import rfc3339
+from karmada.machinery.clock import rfc3339
 
 _TOKEN_REQUEST = ("authentication.k8s.io", "v1", "TokenRequest")
 
