@@ -10,7 +10,7 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.machinery.client import Client
 from karmada.machinery.transport import GroupVersionResource, Request
 from karmada.membership.members import MemberUnavailable
-from karmada.search.access import AT_ONCE, MemberAccess
+from karmada.search.access import AT_ONCE, Ask, MemberAccess
 from karmada.testing.loop import VirtualClock, run_virtual
 
 PODS = GroupVersionResource("", "v1", "pods")
@@ -39,15 +39,15 @@ def test_a_member_that_says_nothing_about_namespaces_holds_nobody_up_for_long() 
         loop = asyncio.get_running_loop()
         spaces = [f"team-{number}" for number in range(200)]
         with pytest.raises(MemberUnavailable):
-            await access.readable("m", client, ann, "list", PODS, spaces)
+            await access.readable("m", client, Ask(ann, "list", PODS), spaces)
         assert member.asked <= 2 * AT_ONCE
         started = loop.time()
-        assert await access.allows("m", client, bob, "list", PODS) is False
+        assert await access.allows("m", client, Ask(bob, "list", PODS)) is False
         assert loop.time() - started < 1
-        asking = [asyncio.create_task(access.readable("m", client, bob, "list", PODS, spaces)) for _ in range(20)]
+        asking = [asyncio.create_task(access.readable("m", client, Ask(bob, "list", PODS), spaces)) for _ in range(20)]
         started = loop.time()
         with pytest.raises(MemberUnavailable):
-            await access.allows("m", client, ann, "list", PODS, "default")
+            await access.allows("m", client, Ask(ann, "list", PODS, "default"))
         assert loop.time() - started < 10
         await asyncio.gather(*asking, return_exceptions=True)
 

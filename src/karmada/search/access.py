@@ -7,6 +7,7 @@ not answer in time shows nothing.
 
 import asyncio
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.watchcache import Match
@@ -30,6 +31,17 @@ AT_ONCE = 8
 """Questions to one member."""
 
 
+class Ask(NamedTuple):
+    """What is read, by whom."""
+
+    user: UserInfo
+    verb: str
+    type: GroupVersionResource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
 class MemberAccess:
     """Answers what users may do in members."""
 
@@ -39,63 +51,34 @@ class MemberAccess:
         self._slots: dict[str, asyncio.Semaphore] = {}
         """By cluster, so that one which hangs delays nobody's question to another."""
 
-    def known(
-        self,
-        cluster: str,
-        user: UserInfo,
-        verb: str,
-        type_: GroupVersionResource,
-        namespace: str = "",
-        name: str = "",
-        subresource: str = "",
-    ) -> bool | None:
+    def known(self, cluster: str, ask: Ask) -> bool | None:
         """What a member has answered to `allows` and is still believed."""
-        known = self._known.get((cluster, user.name, user.groups, verb, type_, namespace, name, subresource))
+        known = self._known.get(_key(cluster, ask))
         return known[0] if known is not None and self._clock.monotonic() < known[1] else None
 
-    async def allows(
-        self,
-        cluster: str,
-        client: Client,
-        user: UserInfo,
-        verb: str,
-        type_: GroupVersionResource,
-        namespace: str = "",
-        name: str = "",
-        subresource: str = "",
-    ) -> bool:
+    async def allows(self, cluster: str, client: Client, ask: Ask) -> bool:
         """Whether a member lets a user do something; raises `MemberUnavailable` when it does not say."""
-        known = self.known(cluster, user, verb, type_, namespace, name, subresource)
+        known = self.known(cluster, ask)
         if known is not None:
             return known
         now = self._clock.monotonic()
-        review = _review(user, verb, type_, namespace, name, subresource)
         slots = self._slots.setdefault(cluster, asyncio.Semaphore(AT_ONCE))
         try:
             async with asyncio.timeout(WAITING), slots, asyncio.timeout(SECONDS):
-                answer = await client.resource(REVIEWS).create(review)
+                answer = await client.resource(REVIEWS).create(_review(ask))
         except (TimeoutError, ApiError) as error:
-            raise MemberUnavailable(f"cluster {cluster} does not say what {user.name} may do: {error}") from error
+            raise MemberUnavailable(f"cluster {cluster} does not say what {ask.user.name} may do: {error}") from error
         allowed = bool((answer.get("status") or {}).get("allowed"))
         if len(self._known) >= REMEMBERED:
             self._known.clear()
-        key = (cluster, user.name, user.groups, verb, type_, namespace, name, subresource)
-        self._known[key] = (allowed, now + BELIEVED)
+        self._known[_key(cluster, ask)] = (allowed, now + BELIEVED)
         return allowed
 
-    async def readable(
-        self,
-        cluster: str,
-        client: Client,
-        user: UserInfo,
-        verb: str,
-        type_: GroupVersionResource,
-        namespaces: Iterable[str],
-    ) -> frozenset[str]:
+    async def readable(self, cluster: str, client: Client, ask: Ask, namespaces: Iterable[str]) -> frozenset[str]:
         """Those of some namespaces that a user may read in, where not all may be read."""
         checked = sorted(set(namespaces))[:NAMESPACES]
-        about = (cluster, client, user, verb, type_)
-        asked = [asyncio.ensure_future(self.allows(*about, namespace)) for namespace in checked]
+        asks = (ask._replace(namespace=namespace, name="", subresource="") for namespace in checked)
+        asked = [asyncio.ensure_future(self.allows(cluster, client, one)) for one in asks]
         try:
             answers = await asyncio.gather(*asked)
         finally:
@@ -105,28 +88,28 @@ class MemberAccess:
         return frozenset(namespace for namespace, allowed in zip(checked, answers, strict=True) if allowed)
 
 
-def within(namespaces: frozenset[str], match: Match | None) -> Match:
-    """A match narrowed to some namespaces."""
-    if match is None:
-        return lambda item: item.namespace in namespaces
-    return lambda item: item.namespace in namespaces and match(item)
+def within(namespaces: frozenset[str]) -> Match:
+    """What is in some namespaces."""
+    return lambda item: item.namespace in namespaces
 
 
-def _review(
-    user: UserInfo, verb: str, type_: GroupVersionResource, namespace: str, name: str, subresource: str
-) -> JSONObject:
+def _key(cluster: str, ask: Ask) -> object:
+    return (cluster, ask.user.name, ask.user.groups, *ask[1:])
+
+
+def _review(ask: Ask) -> JSONObject:
     attributes = {
-        "verb": verb,
-        "group": type_.group,
-        "version": type_.version,
-        "resource": type_.resource,
-        "subresource": subresource,
-        "namespace": namespace,
-        "name": name,
+        "verb": ask.verb,
+        "group": ask.type.group,
+        "version": ask.type.version,
+        "resource": ask.type.resource,
+        "subresource": ask.subresource,
+        "namespace": ask.namespace,
+        "name": ask.name,
     }
     spec: JSONObject = {
-        "user": user.name,
-        "groups": list(user.groups),
+        "user": ask.user.name,
+        "groups": list(ask.user.groups),
         "resourceAttributes": {key: value for key, value in attributes.items() if value},
     }
     return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}

@@ -14,8 +14,9 @@ from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import ApiError
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource
+from karmada.search.access import Ask
 from karmada.search.reading import MOST_BYTES, both
-from karmada.search.sources import Ask, Finder
+from karmada.search.sources import Finder
 
 NAME = "cache"
 _TYPE = "application/json; charset=utf-8"

@@ -19,10 +19,11 @@ from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.transport import GroupVersionResource
 from karmada.search import reading, view_writes, watching, writes
+from karmada.search.access import Ask
 from karmada.search.caches import Caches
 from karmada.search.names import GROUP, PROXY, PROXYING, TEMPLATES, VERSION
 from karmada.search.routes import Answerer, Route, route
-from karmada.search.sources import Ask, Finder, SourceFinder
+from karmada.search.sources import Finder, SourceFinder
 from karmada.search.templates_view import TemplatesView
 from karmada.search.view import MemberRead, member_read, renamed
 

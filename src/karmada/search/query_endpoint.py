@@ -10,9 +10,10 @@ from karmada.apiserver.requests.options import integer
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.httpserver.failure import bad_request
 from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.search.access import Ask
 from karmada.search.fulltext import Found, FullText, TooBroad
 from karmada.search.query import Query, QueryError, parse
-from karmada.search.sources import Ask, Finder, Source, Sources
+from karmada.search.sources import Finder, Source, Sources
 
 NAME = "query"
 LIMIT, MOST = 100, 1000

@@ -17,9 +17,10 @@ from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.watchcache import Item, Match, Page
 from karmada.machinery.httpserver.failure import Failure, bad_request
 from karmada.search import tables
+from karmada.search.access import Ask
 from karmada.search.mirror import Mirror
 from karmada.search.resource_versions import Continue, ResourceVersions
-from karmada.search.sources import Ask, Source, SourceFinder
+from karmada.search.sources import Source, SourceFinder
 
 MOST_BYTES = 256 << 20
 """Of one answer."""

@@ -3,16 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import forbidden
 from karmada.apiserver.watchcache import Match
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.httpserver.failure import Failure
-from karmada.machinery.transport import GroupVersionResource
 from karmada.membership.members import MemberUnavailable
-from karmada.search.access import MemberAccess, within
+from karmada.search.access import Ask, MemberAccess, within
 from karmada.search.caches import Caches
 from karmada.search.mirror import Mirror
 
@@ -20,17 +18,6 @@ LOAD_SECONDS = 2.0
 """How long a read waits for a member's first load."""
 NAMED = 20
 """Clusters that a warning names."""
-
-
-class Ask(NamedTuple):
-    """What is read, by whom."""
-
-    user: UserInfo
-    verb: str
-    type: GroupVersionResource
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
 
 
 @dataclass(slots=True)
@@ -103,8 +90,7 @@ class Finder:
         caches = self._caches.member(mirror.cluster)
         if caches is None or not is_ready(caches.cluster) or not mirror.loaded.is_set():
             return False
-        about = (mirror.cluster, ask.user, ask.verb, ask.type, ask.namespace, ask.name, ask.subresource)
-        return self._access.known(*about) is True
+        return self._access.known(mirror.cluster, ask) is True
 
     async def _source(self, ask: Ask, mirror: Mirror) -> Source | bool:
         """The source, False where the user may read nothing, True where nobody knows."""
@@ -115,14 +101,14 @@ class Finder:
             if not mirror.loaded.is_set():
                 async with asyncio.timeout(LOAD_SECONDS):
                     await mirror.loaded.wait()
-            access, client = self._access, caches.client
-            about = (mirror.cluster, client, ask.user, ask.verb, ask.type)
-            if await access.allows(*about, ask.namespace, ask.name, ask.subresource):
+            about = (mirror.cluster, caches.client, ask)
+            if await self._access.allows(*about):
                 return Source(mirror)
             if ask.namespace or not mirror.served.type.namespaced:
                 return False
-            spaces = await access.readable(*about, (item.namespace for item in mirror.store.list(mirror.key).items))
-            return Source(mirror, within(spaces, None)) if spaces else False
+            present = (item.namespace for item in mirror.store.list(mirror.key).items)
+            spaces = await self._access.readable(*about, present)
+            return Source(mirror, within(spaces)) if spaces else False
         except (MemberUnavailable, TimeoutError):
             return True
 

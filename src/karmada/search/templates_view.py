@@ -13,11 +13,12 @@ from karmada.apiserver.failures import not_found
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.watchcache import Item, Match
 from karmada.machinery.transport import GroupVersionResource
+from karmada.search.access import Ask
 from karmada.search.caches import Caches
 from karmada.search.mirror import Mirror
 from karmada.search.reading import both
 from karmada.search.routes import Route
-from karmada.search.sources import Ask, SourceFinder, Sources
+from karmada.search.sources import SourceFinder, Sources
 from karmada.search.tables import cluster_of
 from karmada.search.templates import Templates
 from karmada.search.view import GroupKind, InCluster, Named, show, split

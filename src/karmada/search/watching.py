@@ -28,11 +28,12 @@ from karmada.apiserver.watchcache.model import bookmark
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import EventType
 from karmada.search import tables
+from karmada.search.access import Ask
 from karmada.search.caches import MirrorSubscriptions
 from karmada.search.mirror import Mirror
 from karmada.search.reading import Rewrite, both, caught_up, restamped
 from karmada.search.resource_versions import ResourceVersions
-from karmada.search.sources import Ask, Source, SourceFinder
+from karmada.search.sources import Source, SourceFinder
 
 SECONDS = (1800, 3600)
 QUEUE = 64

@@ -23,11 +23,12 @@ from karmada.machinery.discovery import ApiResource
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.informers.cache import Room
 from karmada.machinery.transport import EventType, GroupVersionResource, Request, WatchEvent, WatchStream
+from karmada.search.access import Ask
 from karmada.search.kinds import Kinds
 from karmada.search.mirror import Mirror
 from karmada.search.plan import Part
 from karmada.search.reading import list_objects
-from karmada.search.sources import Ask, Source, Sources
+from karmada.search.sources import Source, Sources
 from karmada.search.watching import watch
 from karmada.testing.loop import run_virtual
 from karmada.testing.world import Broken
