@@ -86,6 +86,14 @@ class Authority:
         """The CA key, for its file only."""
         return private_pem(self.key)
 
+    def issued(self, certificate: x509.Certificate) -> bool:
+        """Whether it signed a certificate."""
+        try:
+            certificate.verify_directly_issued_by(self.certificate)
+        except (ValueError, TypeError, InvalidSignature):
+            return False
+        return True
+
     def issue(
         self,
         subject: x509.Name,
@@ -244,13 +252,7 @@ def _is_fresh(pem: bytes, authority: Authority, at: datetime.datetime) -> bool:
     """Whether a certificate is from this CA and has more than a third of its life left."""
     certificate = x509.load_pem_x509_certificate(pem)
     life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
-    if certificate.issuer != authority.certificate.subject or at > certificate.not_valid_after_utc - life / 3:
-        return False
-    try:
-        certificate.verify_directly_issued_by(authority.certificate)
-    except (ValueError, TypeError, InvalidSignature):
-        return False
-    return True
+    return at <= certificate.not_valid_after_utc - life / 3 and authority.issued(certificate)
 
 
 def _digest(key: CertificateIssuerPrivateKeyTypes) -> hashes.SHA256 | None:

@@ -167,25 +167,16 @@ def _seen(target: MetricTarget | None, current: MetricValueStatus | None) -> tup
 def _reading(spec: MetricSpec, read: list[MetricStatus]) -> MetricValueStatus | None:
     """What was read of a metric: statuses of metrics without a value are absent."""
     for status in read:
-        if status.type == spec.type and _status_name(status) == _name(spec):
+        if status.type == spec.type and _name(status) == _name(spec):
             source = status.object or status.pods or status.resource or status.container_resource or status.external
             return source.current if source is not None else None
     return None
 
 
-def _name(spec: MetricSpec) -> str:
-    if spec.resource is not None:
-        return spec.resource.name
-    if spec.container_resource is not None:
-        return f"{spec.container_resource.name} of {spec.container_resource.container}"
-    source = spec.object or spec.pods or spec.external
-    return f"{spec.type.lower()} {source.metric.name}" if source is not None else spec.type
-
-
-def _status_name(status: MetricStatus) -> str:
-    if status.resource is not None:
-        return status.resource.name
-    if status.container_resource is not None:
-        return f"{status.container_resource.name} of {status.container_resource.container}"
-    source = status.object or status.pods or status.external
-    return f"{status.type.lower()} {source.metric.name}" if source is not None else status.type
+def _name(metric: MetricSpec | MetricStatus) -> str:
+    if metric.resource is not None:
+        return metric.resource.name
+    if metric.container_resource is not None:
+        return f"{metric.container_resource.name} of {metric.container_resource.container}"
+    source = metric.object or metric.pods or metric.external
+    return f"{metric.type.lower()} {source.metric.name}" if source is not None else metric.type
