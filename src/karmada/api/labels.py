@@ -1,6 +1,6 @@
 """Well-known label keys, their fixed values, and where each is found.
 
-Plain strings only: this module is imported everywhere and does no work.
+Plain strings and tuples of them: this module is imported everywhere and does no work.
 """
 
 # Permanent identities: a UUID that survives renames and is repeated on everything made from the object.
@@ -8,6 +8,8 @@ PROPAGATION_POLICY_PERMANENT_ID = "propagationpolicy.karmada.io/permanent-id"
 """On a PropagationPolicy, the templates it claimed and their ResourceBindings."""
 CLUSTER_PROPAGATION_POLICY_PERMANENT_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
 """On a ClusterPropagationPolicy, the templates it claimed and their bindings."""
+CLAIMS = (PROPAGATION_POLICY_PERMANENT_ID, CLUSTER_PROPAGATION_POLICY_PERMANENT_ID)
+"""A template or binding with one of them belongs to a policy."""
 RESOURCE_BINDING_PERMANENT_ID = "resourcebinding.karmada.io/permanent-id"
 """On a ResourceBinding, its Works, and the object in the member."""
 CLUSTER_RESOURCE_BINDING_PERMANENT_ID = "clusterresourcebinding.karmada.io/permanent-id"
@@ -32,6 +34,8 @@ SKIP_AUTO_PROPAGATION = "namespace.karmada.io/skip-auto-propagation"
 """`true` on a Namespace: it is not copied to the members."""
 BINDING_MANAGED_BY = "binding.karmada.io/managed-by"
 """Kind that manages a ResourceBinding when no policy does."""
+SCHEDULED = (*CLAIMS, BINDING_MANAGED_BY)
+"""Bindings with one of them are scheduled; all others go where whoever wrote them says."""
 DEPENDED_BY_PREFIX = "resourcebinding.karmada.io/depended-by-"
 """Followed by `names.binding_reference_key`; the value is the independent binding's permanent id."""
 

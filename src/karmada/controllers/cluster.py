@@ -32,12 +32,6 @@ from karmada.membership.unjoin import discard
 
 COMPONENT = "cluster-controller"
 NAMESPACES = GroupVersionResource("", "v1", "namespaces")
-PLACED_BY = (
-    labels.PROPAGATION_POLICY_PERMANENT_ID,
-    labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
-    labels.BINDING_MANAGED_BY,
-)
-"""Marks of bindings that a scheduler takes away from a cluster that leaves."""
 LEAVING_WAIT = 1.0
 """Seconds until a leaving cluster is looked at again, should no event come."""
 
@@ -124,7 +118,7 @@ class ClusterController:
         named = [binding for informer in self._bindings.informers for binding in informer.indexed(BY_CLUSTER, name)]
         if named:
             for binding in named:
-                if not any(mark in binding.metadata.labels for mark in PLACED_BY):
+                if not any(mark in binding.metadata.labels for mark in labels.SCHEDULED):
                     await self._bindings.commit(binding, lambda b: _without_target(b, name))
             return RequeueAfter(LEAVING_WAIT)
         for type_, role, where in agent_roles(name) if cluster.spec.sync_mode == "Pull" else ():
@@ -154,7 +148,7 @@ class ClusterController:
 
 def _without_target(binding: Binding, name: str) -> Binding:
     """A binding that nobody places any more, because its policy is gone, without a cluster."""
-    if any(mark in binding.metadata.labels for mark in PLACED_BY):
+    if any(mark in binding.metadata.labels for mark in labels.SCHEDULED):
         return binding
     kept = tuple(target for target in binding.spec.clusters if target.name != name)
     return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, clusters=kept))

@@ -27,8 +27,6 @@ from karmada.policies.autoscaling.limits import ABLE_TO_SCALE, Condition
 from karmada.policies.autoscaling.readings import LabelledPod
 from karmada.policies.autoscaling.scales import WorkloadScale, is_known, scale_of_answer, scale_of_workload
 
-_CLAIMS = (labels.PROPAGATION_POLICY_PERMANENT_ID, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID)
-
 
 class Stopped(Exception):
     """A reconcile that cannot go on: the event and the condition that say why."""
@@ -151,7 +149,7 @@ class HpaTargets:
         binding = self._bindings.get(names.binding_name(kind, key.name), key.namespace)
         if not marks:
             why = "target resource has no label"
-        elif not any(claim in marks for claim in _CLAIMS):
+        elif not any(claim in marks for claim in labels.CLAIMS):
             why = "no label of policy permanent-id found"
         elif binding is None:
             why = "length of binding list is zero"

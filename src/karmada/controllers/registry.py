@@ -119,7 +119,7 @@ class Registration:
     gate: str = ""
     """The feature gate without which it does not start."""
     releases: bool = False
-    """Whether it starts without its gate too, to let go of what it held while the gate was on."""
+    """Whether it starts without its gate too, to release what it held while the gate was on."""
     by_default: bool = True
     """Whether `*` includes it."""
     options: tuple[type[Any], ...] = ()

@@ -21,7 +21,6 @@ from karmada.policies.autoscaling.retention import RETAINED
 COMPONENT = "hpa-scale-target-marker"
 AUTOSCALERS = GroupVersionResource("autoscaling", "v2", "horizontalpodautoscalers")
 OF_TARGET = "of-scale-target"
-_CLAIMS = (labels.PROPAGATION_POLICY_PERMANENT_ID, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID)
 
 
 class Target(NamedTuple):
@@ -92,7 +91,7 @@ class ScaleTargetMarker:
 
 def _target(autoscaler: dict[str, Any] | None) -> Target | None:
     """What a propagated autoscaler scales; None for one that is not propagated."""
-    if autoscaler is None or not any(claim in (autoscaler["metadata"].get("labels") or {}) for claim in _CLAIMS):
+    if autoscaler is None or not any(claim in (autoscaler["metadata"].get("labels") or {}) for claim in labels.CLAIMS):
         return None
     target = (autoscaler.get("spec") or {}).get("scaleTargetRef") or {}
     namespace = autoscaler["metadata"]["namespace"]

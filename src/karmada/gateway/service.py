@@ -121,7 +121,7 @@ class GatewayService:
             admit=handler.admit,
             tls=tls,
             limits=limits,
-            max_strangers=self._options.max_connections,
+            max_unauthenticated=self._options.max_connections,
             failed=broke_off,
         )
 

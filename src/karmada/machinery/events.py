@@ -29,7 +29,7 @@ from karmada.machinery.transport import JSONObject
 log = logging.getLogger(__name__)
 V = TypeVar("V")
 
-CROWD = 50
+BACKLOG = 50
 """With more events the process is busy with real work: one by one they are written at a pace, batches are gathered."""
 PACE = 0.01
 """Seconds from one to the next after the work is done, and at least while more come."""
@@ -188,21 +188,21 @@ class Pace:
 
     async def turn(self, events: int, took: float) -> None:
         """Wait until one more batch may be written, after one of some events that took so many seconds."""
-        if self.waiting > CROWD:
+        if self.waiting > BACKLOG:
             async with self._turn:
-                busy = self._goes_on and not self._is_crowded
+                busy = self._goes_on and not self._is_nearly_full
                 await self._clock.sleep(max(PACE, min(IDLE * took, RETREAT * events)) if busy else PACE)
 
     async def calm(self) -> None:
-        """Wait while a crowd of events comes without a pause, at most for `PATIENCE`, or until `ROOM` is taken."""
+        """Wait while many events come without a pause, at most for `PATIENCE`, or until `ROOM` is taken."""
         until = self._clock.monotonic() + PATIENCE
-        while self._streak > CROWD and self._goes_on and not self._is_crowded:
+        while self._streak > BACKLOG and self._goes_on and not self._is_nearly_full:
             if self._clock.monotonic() >= until:
                 return
             await self._clock.sleep(QUIET / 2)
 
     @property
-    def _is_crowded(self) -> bool:
+    def _is_nearly_full(self) -> bool:
         return self.waiting >= WAITING * ROOM
 
     @property
@@ -232,7 +232,7 @@ class EventRecorder:
         self._space = space
         self._waiting: dict[Hashable, _Happening] = {}
         """What is to be written, in order; the same thing happening again is counted here, not written twice."""
-        self._crowds: dict[Hashable, int] = {}
+        self._waiting_about: dict[Hashable, int] = {}
         """How many of these are about an object: a flood about one must not silence others."""
         self._wake = asyncio.Event()
         self._tokens: _Recent[_Tokens] = _Recent(BURST * REFILL)
@@ -252,11 +252,11 @@ class EventRecorder:
         known = self._waiting.get(key)
         self._pace.note(now)
         if known is None:
-            crowd = self._crowds.get(which, 0)
-            if crowd >= BURST or self._pace.is_full:
+            about_it = self._waiting_about.get(which, 0)
+            if about_it >= BURST or self._pace.is_full:
                 self.dropped += 1
                 return
-            self._crowds[which] = crowd + 1
+            self._waiting_about[which] = about_it + 1
             self._pace.waiting += 1
         self._waiting[key] = _Happening(about, type_, reason, message, now, known.times + 1 if known else 1)
         self._wake.set()
@@ -282,7 +282,7 @@ class EventRecorder:
             keys = list(islice(self._waiting, self._sink.at_once))
             batch = [self._waiting.pop(key) for key in keys]
             if not self._waiting:
-                self._crowds.clear()
+                self._waiting_about.clear()
             self._pace.waiting -= len(batch)
             started = self._clock.monotonic()
             await self._write([granted for happening in batch if (granted := self._granted(happening)).times])

@@ -33,7 +33,6 @@ class ClaimMetadata(NamedTuple):
     annotations: dict[str, str]
 
 
-_LABELS = (labels.PROPAGATION_POLICY_PERMANENT_ID, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID)
 _ANNOTATIONS = (
     annotations.PROPAGATION_POLICY_NAMESPACE,
     annotations.PROPAGATION_POLICY_NAME,
@@ -96,6 +95,6 @@ def claimed(labels_: Mapping[str, str], annotations_: Mapping[str, str], claim: 
     """An object's labels and annotations under a claim (none: unclaimed), free of any other."""
     new = claim_metadata(claim) if claim else ClaimMetadata({}, {})
     return ClaimMetadata(
-        {key: value for key, value in labels_.items() if key not in _LABELS} | new.labels,
+        {key: value for key, value in labels_.items() if key not in labels.CLAIMS} | new.labels,
         {key: value for key, value in annotations_.items() if key not in _ANNOTATIONS} | new.annotations,
     )

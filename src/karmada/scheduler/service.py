@@ -54,11 +54,6 @@ WRITERS = 16
 DEADLINE = 60.0
 SAMPLED = 64
 """Every so many attempts each plugin is timed once."""
-_MARKS = (
-    labels.PROPAGATION_POLICY_PERMANENT_ID,
-    labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID,
-    labels.BINDING_MANAGED_BY,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +279,7 @@ class Scheduler:
 
     def _in_charge(self, binding: Binding) -> bool:
         marks = binding.metadata.labels
-        return is_ours(binding, self.options.name) and any(mark in marks for mark in _MARKS)
+        return is_ours(binding, self.options.name) and any(mark in marks for mark in labels.SCHEDULED)
 
     def _enqueue(
         self, key: BindingKey, event: str, binding: Binding | None = None, *, background: bool = False

@@ -83,7 +83,7 @@ def _act(flags: argparse.Namespace, further: list[str], run: Run, environment: M
     if flags.action == "status":
         return run([*scope, "--no-pager", "status", unit])
     if flags.action == "uninstall":
-        _refuse_stranger(path)
+        _refuse_foreign_unit(path)
         if not path.exists():
             raise ServiceError(f"{unit} is not installed: there is no {path}")
         run([*scope, "disable", "--now", unit])
@@ -97,7 +97,7 @@ def _act(flags: argparse.Namespace, further: list[str], run: Run, environment: M
     if flags.print:
         print(text, end="")
         return 0
-    _refuse_stranger(path)
+    _refuse_foreign_unit(path)
     if user:
         for folder in (data, *backups):
             give(folder, user)
@@ -191,7 +191,7 @@ def notify_systemd(state: str, environment: Mapping[str, str] = os.environ) -> N
             print(f"systemd did not get {state}: {spelled(error)}", file=sys.stderr)
 
 
-def _refuse_stranger(path: Path) -> None:
+def _refuse_foreign_unit(path: Path) -> None:
     if path.exists() and not path.read_text().startswith(HEADER):
         raise ServiceError(f"{path} was not written by this command: choose another --name, or remove it yourself")
 

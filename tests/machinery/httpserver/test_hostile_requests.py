@@ -217,7 +217,7 @@ class Crowd:
 
 
 async def test_a_crowd_of_silent_connections_keeps_nobody_out():
-    async with Crowd(max_strangers=3) as crowd:
+    async with Crowd(max_unauthenticated=3) as crowd:
         known = await crowd.connect()
         assert b" 200 " in await crowd.ask(known, "alice")
         silent = [await crowd.connect() for _ in range(10)]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 10_000
-MAX_STRANGERS = 1_000
+MAX_UNAUTHENTICATED = 1_000
 """Connections without an authenticated user."""
 MAX_BODIES = 512 * 1024 * 1024
 """Bytes of the bodies of all requests that arrive or wait for their answer; beyond that, only small ones are taken."""
@@ -65,7 +65,7 @@ class HttpServer:
         timeouts: Timeouts | None = None,
         failed: Callable[[HttpRequest, Exception], None] = log_failure,
         max_connections: int = MAX_CONNECTIONS,
-        max_strangers: int = MAX_STRANGERS,
+        max_unauthenticated: int = MAX_UNAUTHENTICATED,
         max_bodies: int = MAX_BODIES,
     ) -> None:
         self.tls = tls
@@ -80,10 +80,10 @@ class HttpServer:
         self._handler = handler
         self.admit = admit
         self._max_connections = max_connections
-        self._max_strangers = max_strangers
+        self._max_unauthenticated = max_unauthenticated
         self.room = Room(max_bodies)
         self._connections: set[HttpConnection | TlsConnection] = set()
-        self._strangers: dict[HttpConnection | TlsConnection, None] = {}
+        self._unauthenticated: dict[HttpConnection | TlsConnection, None] = {}
         """Those without an authenticated user, the oldest first."""
         self._clients: Counter[str] = Counter()
         self._listeners: list[asyncio.Server] = []
@@ -144,7 +144,7 @@ class HttpServer:
     def forget(self, connection: "HttpConnection | TlsConnection") -> None:
         """A connection is closed."""
         self._connections.discard(connection)
-        self._strangers.pop(connection, None)
+        self._unauthenticated.pop(connection, None)
         self._released(connection.client)
         connection.client = ""
         if self._stopping and not self._connections:
@@ -154,8 +154,8 @@ class HttpServer:
         """A TLS handshake is complete: from now on the HTTP connection answers for the socket."""
         self._connections.discard(handshake)
         self._connections.add(connection)
-        if self._strangers.pop(handshake, connection) is None:
-            self._strangers[connection] = None
+        if self._unauthenticated.pop(handshake, connection) is None:
+            self._unauthenticated[connection] = None
         if self._stopping:
             self.loop.call_soon(connection.end)
 
@@ -164,11 +164,11 @@ class HttpServer:
         self._released(connection.client)
         connection.client = client
         if not client:
-            self._strangers[connection] = None
+            self._unauthenticated[connection] = None
             return True
-        self._strangers.pop(connection, None)
+        self._unauthenticated.pop(connection, None)
         self._clients[client] += 1
-        known = len(self._connections) - len(self._strangers)
+        known = len(self._connections) - len(self._unauthenticated)
         return known <= self._max_connections and self._clients[client] <= self._max_connections // 2
 
     def _released(self, client: str) -> None:
@@ -178,12 +178,12 @@ class HttpServer:
                 del self._clients[client]
 
     def _accept(self) -> asyncio.Protocol:
-        if self._stopping or (len(self._strangers) >= self._max_strangers and not self._make_room()):
+        if self._stopping or (len(self._unauthenticated) >= self._max_unauthenticated and not self._make_room()):
             return _Refused()
         http = HttpConnection(self, self._handler)
         connection = http if self.tls is None else self._secured(self.tls, http)
         self._connections.add(connection)
-        self._strangers[connection] = None
+        self._unauthenticated[connection] = None
         return connection
 
     def _secured(self, context: "SSL.Context", http: HttpConnection) -> "TlsConnection":
@@ -193,12 +193,12 @@ class HttpServer:
 
     def _make_room(self) -> bool:
         """Cut off the oldest connection without an authenticated user that owes no answer; whether there was one."""
-        for connection in list(islice(self._strangers, _TRIES)):
-            del self._strangers[connection]
+        for connection in list(islice(self._unauthenticated, _TRIES)):
+            del self._unauthenticated[connection]
             if not connection.busy:
                 connection.abort()
                 return True
-            self._strangers[connection] = None
+            self._unauthenticated[connection] = None
         return False
 
     async def _sweep_forever(self) -> None:
