@@ -18,7 +18,7 @@ from karmada.controllers.bindings import BY_CLUSTER, Binding, BindingKey, Bindin
 from karmada.controllers.context import Context
 from karmada.controllers.eviction_storm import PAUSED, EvictionStorm, StormOptions
 from karmada.controllers.evictions import record_eviction, requeue
-from karmada.interpreter.model import Operation, kind_of
+from karmada.interpreter.model import Operation, gvk
 from karmada.machinery.clock import parse_rfc3339, rfc3339_micro
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import ApiError
@@ -112,7 +112,7 @@ class ApplicationFailoverController:
             return False
         if isinstance(binding, ResourceBinding) and not spec.propagate_deps:
             return False
-        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        kind = gvk(spec.resource.api_version, spec.resource.kind)
         return self._interpreter.enabled(kind, Operation.HEALTH)
 
     def _unavailable(self, binding: Binding) -> list[str]:

@@ -9,9 +9,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from time import perf_counter
-from typing import Any
 
-import msgspec
 import orjson
 
 from karmada.api import conditions, events, finalizers, names
@@ -31,17 +29,16 @@ from karmada.controllers.bindings import (
     key_of,
     of_binding,
     permanent_id,
-    with_condition,
-    without_finalizer,
 )
 from karmada.controllers.clusters import readiness, stays
 from karmada.controllers.context import Context
 from karmada.controllers.current import BEHIND
 from karmada.controllers.metrics import ERROR, SUCCESS
+from karmada.controllers.objects import with_status_condition, without_finalizer
 from karmada.controllers.override_choices import OverrideChoices
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter
-from karmada.interpreter.model import InterpretError, Operation, kind_of
+from karmada.interpreter.model import InterpretError, Operation, gvk, kind_of
 from karmada.machinery.client import type_of
 from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
@@ -165,7 +162,7 @@ class BindingController:
     async def _facts(self, binding: Binding, works: list[Work]) -> Facts:
         """What limits are judged by; replicas that override policies set cannot be chosen here."""
         spec, overridden = binding.spec, {}
-        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        kind = gvk(spec.resource.api_version, spec.resource.kind)
         try:
             item = await self._templates.of(binding)
         except ForeignResource:
@@ -186,10 +183,7 @@ class BindingController:
         finalizer = (
             finalizers.RESOURCE_BINDING if isinstance(binding, ResourceBinding) else finalizers.CLUSTER_RESOURCE_BINDING
         )
-        await self._bindings.commit(
-            binding,
-            lambda b: msgspec.structs.replace(b, metadata=without_finalizer(b.metadata, finalizer)),
-        )
+        await self._bindings.commit(binding, without_finalizer(finalizer))
         return DONE
 
     async def _delete(self, binding: Binding, works: Iterable[Work]) -> None:
@@ -269,12 +263,7 @@ class BindingController:
             recorder.event(ObjectReference.to(binding), events.NORMAL, events.MOVE_WAITS, waiting.message)
 
     async def _set_condition(self, binding: Binding, type_: str, status: bool, reason: str, message: str) -> bool:
-        now = self._context.clock.now()
-
-        def decide(current: Any) -> Any:
-            found = with_condition(current.status.conditions, type_, status, reason, message, now)
-            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
-
+        decide = with_status_condition(type_, status, reason, message, self._context.clock.now())
         return isinstance(await self._bindings.commit(binding, decide), Written)
 
     async def _sync_cluster(

@@ -18,10 +18,10 @@ from karmada.controllers.bindings import (
     of_binding,
     owners_of,
     permanent_id,
-    with_condition,
 )
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
+from karmada.controllers.objects import with_condition
 from karmada.controllers.template_status import aggregated_status
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of

@@ -3,15 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import msgspec
-
 from karmada.api import annotations, labels, names
-from karmada.api.meta import Condition, ObjectMeta, set_condition
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.current import is_current
-from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged, Written
 from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -126,29 +122,3 @@ class Bindings:
 def key_of(binding: Binding) -> BindingKey:
     """The key of a binding."""
     return BindingKey(binding.metadata.namespace, binding.metadata.name)
-
-
-def with_finalizer(metadata: ObjectMeta, finalizer: str) -> ObjectMeta:
-    """The metadata with a finalizer."""
-    if finalizer in metadata.finalizers:
-        return metadata
-    return msgspec.structs.replace(metadata, finalizers=(*metadata.finalizers, finalizer))
-
-
-def without_finalizer(metadata: ObjectMeta, finalizer: str) -> ObjectMeta:
-    """Metadata that no longer holds the object back."""
-    return msgspec.structs.replace(metadata, finalizers=tuple(f for f in metadata.finalizers if f != finalizer))
-
-
-def with_condition(
-    conditions: tuple[Condition, ...], type_: str, status: bool, reason: str, message: str, now: float
-) -> tuple[Condition, ...]:
-    """Set a condition; its transition time moves only when its status changes."""
-    new = Condition(
-        type=type_,
-        status="True" if status else "False",
-        reason=reason,
-        message=message,
-        last_transition_time=rfc3339(now),
-    )
-    return set_condition(conditions, new)

@@ -15,10 +15,11 @@ from karmada.api import conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster, Taint
 from karmada.api.taints import NO_SCHEDULE, NOT_READY, UNREACHABLE
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import BY_CLUSTER, Binding, Bindings, clusters_of, with_finalizer, without_finalizer
+from karmada.controllers.bindings import BY_CLUSTER, Binding, Bindings, clusters_of
 from karmada.controllers.clusters import is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.current import is_present
+from karmada.controllers.objects import with_finalizer, without_finalizer
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
@@ -68,7 +69,7 @@ class ClusterController:
             return DONE
         if cluster.metadata.deletion_timestamp is not None:
             return await self._leave(cluster)
-        outcome = await self._commit.commit(cluster, _with_finalizer)
+        outcome = await self._commit.commit(cluster, with_finalizer(finalizers.CLUSTER))
         if isinstance(outcome, Absent):
             return DONE
         cluster = outcome.value
@@ -123,16 +124,12 @@ class ClusterController:
             return RequeueAfter(LEAVING_WAIT)
         for type_, role, where in agent_roles(name) if cluster.spec.sync_mode == "Pull" else ():
             await discard(self._context.client, type_, role, where)
-        await self._commit.commit(
-            cluster, lambda c: msgspec.structs.replace(c, metadata=without_finalizer(c.metadata, finalizers.CLUSTER))
-        )
+        await self._commit.commit(cluster, without_finalizer(finalizers.CLUSTER))
         return DONE
 
     async def _free_works(self, space: str) -> None:
         for work in self._works.values(space):
-            await self._commit_work.commit(
-                work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
-            )
+            await self._commit_work.commit(work, without_finalizer(finalizers.WORK))
 
     async def _delete_works(self, space: str) -> bool:
         """Have the agent take its Works out of the member while it may: its role goes with the execution space."""
@@ -162,10 +159,6 @@ def spelled(taints: tuple[Taint, ...]) -> str:
         f"{{Key:{taint.key},{f'Value:{taint.value},' if taint.value else ''}Effect:{taint.effect}}}" for taint in taints
     )
     return f"has taints([{shown}])"
-
-
-def _with_finalizer(cluster: Cluster) -> Cluster:
-    return msgspec.structs.replace(cluster, metadata=with_finalizer(cluster.metadata, finalizers.CLUSTER))
 
 
 def _tainted(cluster: Cluster, now: str) -> Cluster:

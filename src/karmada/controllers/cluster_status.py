@@ -19,8 +19,8 @@ import msgspec
 from karmada.api import conditions, events, finalizers
 from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterStatus
 from karmada.api.meta import Condition, set_condition
-from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
+from karmada.controllers.objects import with_condition
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.codec import reading

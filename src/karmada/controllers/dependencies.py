@@ -18,8 +18,9 @@ from karmada.api.codec import DecodeError, decode, encode
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.label_selector import matches
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.bindings import BindingKey, without_finalizer
+from karmada.controllers.bindings import BindingKey
 from karmada.controllers.context import Context
+from karmada.controllers.objects import without_finalizer
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Absent, Committer, Written
@@ -285,7 +286,7 @@ class DependenciesDistributor:
         if errors:
             return Retry(errors[0])
         if finalizers.BINDING_DEPENDENCIES in binding.metadata.finalizers:
-            await self._commit.commit(binding, _released)
+            await self._commit.commit(binding, without_finalizer(finalizers.BINDING_DEPENDENCIES))
         return DONE
 
     def _attached(self, binding: ResourceBinding) -> list[ResourceBinding]:
@@ -373,11 +374,6 @@ def _recording(binding: ResourceBinding, dependencies: list[DependentObjectRefer
             finalizers=tuple(dict.fromkeys((*metadata.finalizers, finalizers.BINDING_DEPENDENCIES))),
         ),
     )
-
-
-def _released(binding: ResourceBinding) -> ResourceBinding:
-    metadata = without_finalizer(binding.metadata, finalizers.BINDING_DEPENDENCIES)
-    return msgspec.structs.replace(binding, metadata=metadata)
 
 
 _ByObject = dict[str, list[DependentObjectReference]]

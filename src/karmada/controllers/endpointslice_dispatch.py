@@ -8,13 +8,10 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import msgspec
-
 from karmada.api import annotations, conditions, events, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.networking.v1alpha1 import MultiClusterService
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import with_condition, without_finalizer
 from karmada.controllers.clusters import offers_changed
 from karmada.controllers.context import Context
 from karmada.controllers.current import is_current
@@ -28,6 +25,7 @@ from karmada.controllers.multicluster_service import (
     of_service,
     spec_changed,
 )
+from karmada.controllers.objects import with_status_condition, without_finalizer
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.committer import Absent, Committer, Unchanged
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
@@ -207,12 +205,7 @@ class EndpointSliceDispatcher:
     async def _release(self, source: Work) -> None:
         """The slice was taken from all consumers: its Work may go."""
         if finalizers.ENDPOINT_SLICE_DISPATCH in source.metadata.finalizers:
-            await self._writer.update(
-                source,
-                lambda w: msgspec.structs.replace(
-                    w, metadata=without_finalizer(w.metadata, finalizers.ENDPOINT_SLICE_DISPATCH)
-                ),
-            )
+            await self._writer.update(source, without_finalizer(finalizers.ENDPOINT_SLICE_DISPATCH))
 
     async def _report(
         self, key: MemberKey, service: MultiClusterService, plan: Dispatch, failure: str, changed: bool
@@ -244,12 +237,8 @@ class EndpointSliceDispatcher:
             if failed
             else conditions.REASON_ENDPOINT_SLICE_DISPATCHED
         )
-        now, type_ = self._context.clock.now(), conditions.ENDPOINT_SLICE_DISPATCHED
-
-        def decide(current: MultiClusterService) -> MultiClusterService:
-            found = with_condition(current.status.conditions, type_, not failed, reason, text, now)
-            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
-
+        type_ = conditions.ENDPOINT_SLICE_DISPATCHED
+        decide = with_status_condition(type_, not failed, reason, text, self._context.clock.now())
         return not isinstance(await self._commit.commit(service, decide), Unchanged | Absent)
 
     async def _forget(self, key: MemberKey) -> None:

@@ -10,15 +10,13 @@ back.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import msgspec
-
 from karmada.api import annotations, finalizers, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.bindings import without_finalizer
 from karmada.controllers.clusters import offers_changed
 from karmada.controllers.context import Context
+from karmada.controllers.objects import without_finalizer
 from karmada.controllers.slice_collection import SLICES
 from karmada.controllers.work_writer import WorkWriter
 from karmada.machinery.committer import Committer
@@ -132,10 +130,7 @@ class EndpointSliceImporter:
 
     async def _release(self, work: Work) -> None:
         if finalizers.ENDPOINT_SLICE in work.metadata.finalizers:
-            await self._writer.update(
-                work,
-                lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.ENDPOINT_SLICE)),
-            )
+            await self._writer.update(work, without_finalizer(finalizers.ENDPOINT_SLICE))
 
     def _cluster_changed(self, change: Change[Cluster]) -> list[Key]:
         if not offers_changed(change) or not self._works.has_synced:

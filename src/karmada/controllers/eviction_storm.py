@@ -7,12 +7,10 @@ and look again after a pause; this one only reports. Evictions go on as soon as 
 from argparse import ArgumentTypeError
 from dataclasses import dataclass
 
-import msgspec
-
 from karmada.api import conditions, events
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
+from karmada.controllers.objects import with_status_condition
 from karmada.machinery.committer import Committer, Written
 from karmada.machinery.controller import DONE, Controller, Result
 from karmada.machinery.events import ObjectReference
@@ -86,12 +84,7 @@ class EvictionStormController:
             return DONE
         reason = conditions.REASON_MANY_UNHEALTHY if held else conditions.REASON_FEW_UNHEALTHY
         text = f"{self._storm.fleet}: " + ("nothing is evicted" if held else "evictions go on")
-        now = self._clock.now()
-
-        def decide(current: Cluster) -> Cluster:
-            found = with_condition(current.status.conditions, conditions.EVICTIONS_PAUSED, held, reason, text, now)
-            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
-
+        decide = with_status_condition(conditions.EVICTIONS_PAUSED, held, reason, text, self._clock.now())
         if isinstance(await self._commit.commit(cluster, decide), Written):
             kind = events.WARNING if held else events.NORMAL
             self._recorder.event(ObjectReference.to(cluster), kind, reason, text)

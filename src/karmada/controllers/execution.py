@@ -7,19 +7,19 @@ cluster is a lane of its own. A member that is not ready is left alone; nothing 
 import asyncio
 from time import perf_counter
 
-import msgspec
 import orjson
 
 from karmada.api import annotations, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha1 import Work
-from karmada.controllers.bindings import tenant_of, with_finalizer, without_finalizer
+from karmada.controllers.bindings import tenant_of
 from karmada.controllers.clusters import is_back, is_ready
 from karmada.controllers.context import Context
 from karmada.controllers.drift import AppliedVersions, ObjectKey
 from karmada.controllers.member_deletion import MemberDeletion
 from karmada.controllers.member_watches import MemberWatches
 from karmada.controllers.metrics import ERROR, SUCCESS, labels_of
+from karmada.controllers.objects import with_finalizer, without_finalizer
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.controllers.work_reports import Applied, WorkReports
 from karmada.controllers.work_status import work_of
@@ -116,9 +116,7 @@ class ExecutionController:
 
     async def _hold(self, work: Work) -> None:
         """A Work that was written by hand must not go before its objects are removed."""
-        await self._commit.commit(
-            work, lambda w: msgspec.structs.replace(w, metadata=with_finalizer(w.metadata, finalizers.WORK))
-        )
+        await self._commit.commit(work, with_finalizer(finalizers.WORK))
 
     async def _dispatch(self, work: Work, cluster: Cluster) -> Result:
         try:
@@ -258,9 +256,7 @@ class ExecutionController:
         return Retry(f"cluster {name} does not exist")
 
     async def _drop_finalizer(self, work: Work) -> Result:
-        await self._commit.commit(
-            work, lambda w: msgspec.structs.replace(w, metadata=without_finalizer(w.metadata, finalizers.WORK))
-        )
+        await self._commit.commit(work, without_finalizer(finalizers.WORK))
         return DONE
 
     async def _is_present(self, work: Work) -> bool:

@@ -15,10 +15,11 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Placed
 from karmada.api.policy.v1alpha1 import FailbackBehavior
 from karmada.api.timestamps import parse
-from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of, with_condition
+from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of
 from karmada.controllers.clusters import is_ready, readiness
 from karmada.controllers.context import Context
-from karmada.interpreter.model import Operation, kind_of
+from karmada.controllers.objects import with_status_condition
+from karmada.interpreter.model import Operation, gvk
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.events import ObjectReference
@@ -126,7 +127,7 @@ class FailbackController:
         lost = sorted(target.name for target in spec.clusters if self._is_ready(target.name) is False)
         if lost:
             return await self._end(binding, conditions.REASON_FAILBACK_ENDED, f"{', '.join(lost)} is not ready")
-        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        kind = gvk(spec.resource.api_version, spec.resource.kind)
         has_health = self._interpreter.enabled(kind, Operation.HEALTH)
         settled = is_settled(spec, status, binding.metadata.generation)
         if settled and is_replaced(spec, status, self._is_ready, has_health):
@@ -141,13 +142,8 @@ class FailbackController:
         return DONE
 
     async def _say(self, binding: Binding, status: bool, reason: str, text: str) -> None:
-        now = self._clock.now()
-
-        def decide_status(current: Any) -> Any:
-            found = with_condition(current.status.conditions, conditions.FAILING_BACK, status, reason, text, now)
-            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
-
-        await self._bindings.commit(binding, decide_status)
+        decide = with_status_condition(conditions.FAILING_BACK, status, reason, text, self._clock.now())
+        await self._bindings.commit(binding, decide)
 
     def _moving(self, binding: Binding) -> int:
         """How many workloads of the policy are on their way back."""

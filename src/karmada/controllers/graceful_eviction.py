@@ -16,7 +16,7 @@ from karmada.controllers.bindings import Binding, BindingKey, Bindings
 from karmada.controllers.clusters import is_ready, readiness
 from karmada.controllers.context import Context
 from karmada.controllers.evictions import record_eviction, record_return, requeue
-from karmada.interpreter.model import Operation, kind_of
+from karmada.interpreter.model import Operation, gvk
 from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, Result
 from karmada.machinery.flags import seconds
@@ -95,7 +95,7 @@ class GracefulEvictionController:
         spec, status, now = binding.spec, binding.status, self._clock.now()
         if not self._keeps_last_copy:
             return assess(spec, status, binding.metadata.generation, self._timeout, now), []
-        kind = kind_of({"apiVersion": spec.resource.api_version, "kind": spec.resource.kind})
+        kind = gvk(spec.resource.api_version, spec.resource.kind)
         facts = (spec, status, self._is_ready, self._interpreter.enabled(kind, Operation.HEALTH))
 
         def held(task: GracefulEvictionTask) -> str:

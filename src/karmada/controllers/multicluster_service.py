@@ -16,11 +16,11 @@ from karmada.api.meta import Condition, set_condition
 from karmada.api.networking.v1alpha1 import MultiClusterService
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.bindings import with_condition, with_finalizer, without_finalizer
 from karmada.controllers.clusters import is_ready, offers_changed
 from karmada.controllers.context import Context
 from karmada.controllers.current import is_current
 from karmada.controllers.endpointslice_collect import marked_by
+from karmada.controllers.objects import with_condition, with_finalizer, without_finalizer
 from karmada.controllers.service_import import SERVICES
 from karmada.controllers.slice_collection import release
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
@@ -113,10 +113,7 @@ class MultiClusterServiceController:
         """Mark providers, claim the Service and write its binding; whether anything was written, None when there is no
         Service, which will bring the MultiClusterService here again."""
         key = Key(wanted.metadata.namespace, wanted.metadata.name)
-        outcome = await self._commit.commit(
-            wanted,
-            lambda m: msgspec.structs.replace(m, metadata=with_finalizer(m.metadata, finalizers.MULTI_CLUSTER_SERVICE)),
-        )
+        outcome = await self._commit.commit(wanted, with_finalizer(finalizers.MULTI_CLUSTER_SERVICE))
         if isinstance(outcome, Absent):
             return False
         known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
@@ -193,12 +190,7 @@ class MultiClusterServiceController:
         if binding is not None:
             await self._commit_binding.commit(binding, lambda current: released_binding(current, wanted))
         await self._unmark(key, frozenset())
-        await self._commit.commit(
-            wanted,
-            lambda m: msgspec.structs.replace(
-                m, metadata=without_finalizer(m.metadata, finalizers.MULTI_CLUSTER_SERVICE)
-            ),
-        )
+        await self._commit.commit(wanted, without_finalizer(finalizers.MULTI_CLUSTER_SERVICE))
 
     async def _report(self, wanted: MultiClusterService, failure: str, text: str, changed: bool = False) -> None:
         """Say in condition and event how it went; `failure` is the reason, empty for success."""

@@ -5,14 +5,12 @@ selector and endpoints. The condition is set only when there is something to rep
 to be collected.
 """
 
-import msgspec
-
 from karmada.api import conditions, names
 from karmada.api.multicluster.v1alpha1 import ServiceExport
 from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
+from karmada.controllers.objects import with_status_condition
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.informers.cache import Change, Key
@@ -75,12 +73,7 @@ class ServiceExportStatusController:
         return sorted(item.cluster_name for item in reported if item.applied)
 
     async def _say(self, export: ServiceExport, valid: bool, reason: str, text: str) -> None:
-        now = self._clock.now()
-
-        def decide(current: ServiceExport) -> ServiceExport:
-            found = with_condition(current.status.conditions, conditions.VALID, valid, reason, text, now)
-            return msgspec.structs.replace(current, status=msgspec.structs.replace(current.status, conditions=found))
-
+        decide = with_status_condition(conditions.VALID, valid, reason, text, self._clock.now())
         await self._commit.commit(export, decide)
 
 

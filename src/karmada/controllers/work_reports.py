@@ -7,8 +7,8 @@ import msgspec
 
 from karmada.api import conditions, events
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
-from karmada.controllers.bindings import with_condition
 from karmada.controllers.context import Context
+from karmada.controllers.objects import with_condition
 from karmada.controllers.status_reporter import StatusReporter
 from karmada.interpreter.model import InterpretError
 from karmada.machinery.codec import identity, untrusted_tree

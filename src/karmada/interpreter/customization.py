@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from karmada.api.config.v1alpha1 import CustomizationRules, LuaScript, ResourceInterpreterCustomization
 from karmada.interpreter.lua.level import Scripts
 from karmada.interpreter.lua.pool import Script
-from karmada.interpreter.model import GroupVersionKind, Operation, kind_of
+from karmada.interpreter.model import GroupVersionKind, Operation, gvk
 
 
 def scripts_of(customizations: Iterable[ResourceInterpreterCustomization]) -> Scripts:
@@ -17,7 +17,7 @@ def scripts_of(customizations: Iterable[ResourceInterpreterCustomization]) -> Sc
     found: dict[tuple[GroupVersionKind, Operation], list[Script]] = {}
     for customization in sorted(customizations, key=lambda one: one.metadata.name):
         target = customization.spec.target
-        kind = kind_of({"apiVersion": target.api_version, "kind": target.kind})
+        kind = gvk(target.api_version, target.kind)
         for operation, script in _scripts(customization.spec.customizations):
             answers = found.setdefault((kind, operation), [])
             if not answers or operation is Operation.DEPENDENCIES:
