@@ -22,12 +22,12 @@ from urllib.request import Request, urlopen
 import psutil
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.client import Client
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.membership.component_roles import SYSTEM
 from karmada.membership.join import describe, join
 from karmada.standalone.children import Child
 from karmada.standalone.federation import CONTEXT, Federation, FederationOptions
@@ -159,13 +159,13 @@ async def aggregated(
 
 async def _register(hub: Client, name: str, port: int, group_versions: Sequence[str], authority: str) -> None:
     service = {"type": "ExternalName", "externalName": "localhost", "ports": [{"port": port}]}
-    await hub.resource(SERVICES).create({"metadata": {"name": name}, "spec": service}, SYSTEM)
+    await hub.resource(SERVICES).create({"metadata": {"name": name}, "spec": service}, SYSTEM_NAMESPACE)
     for group_version in group_versions:
         group, _, version = group_version.partition("/")
         spec = {
             "group": group,
             "version": version,
-            "service": {"name": name, "namespace": SYSTEM, "port": port},
+            "service": {"name": name, "namespace": SYSTEM_NAMESPACE, "port": port},
             "caBundle": authority,
             "groupPriorityMinimum": 2000,
             "versionPriority": 10,

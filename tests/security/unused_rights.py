@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.machinery.sharding.balance import MOST
 from karmada.machinery.sharding.layout import lease_name, replicas_lease
-from karmada.membership.component_roles import CERTIFICATE_ROLE, SYSTEM, given_to_agents
+from karmada.membership.component_roles import CERTIFICATE_ROLE, given_to_agents
 from karmada.testing.rights import Right, granted
 
 AGGREGATED = "system:karmada:aggregated-apiserver"
@@ -91,13 +92,13 @@ REASONS: dict[str, str] = {
         for review in ("subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io")
     },
     **{
-        f"{user} {verb} leases.coordination.k8s.io {lease_name(component, shard)} in {SYSTEM}": SHARDS
+        f"{user} {verb} leases.coordination.k8s.io {lease_name(component, shard)} in {SYSTEM_NAMESPACE}": SHARDS
         for user, component in ((MANAGER, "karmada-controller-manager"), (SCHEDULER, "karmada-scheduler"))
         for verb in ("get", "update")
         for shard in range(1, MOST)
     },
     **{
-        f"{user} patch leases.coordination.k8s.io {replicas_lease(component)} in {SYSTEM}": SHARDS
+        f"{user} patch leases.coordination.k8s.io {replicas_lease(component)} in {SYSTEM_NAMESPACE}": SHARDS
         for user, component in ((MANAGER, "karmada-controller-manager"), (SCHEDULER, "karmada-scheduler"))
     },
 }

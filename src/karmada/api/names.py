@@ -9,6 +9,8 @@ from functools import lru_cache
 SYSTEM_NAMESPACE = "karmada-system"
 CLUSTER_NAMESPACE = "karmada-cluster"
 EXECUTION_SPACE_PREFIX = "karmada-es-"
+LONGEST_CLUSTER_NAME = 48
+"""It leaves room for what names are derived from it, its execution space above all."""
 
 IMPERSONATOR = "karmada-impersonator"
 """Service account in the control plane, and ClusterRole (and binding) in the members."""

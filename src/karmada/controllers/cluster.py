@@ -176,6 +176,6 @@ def _tainted(cluster: Cluster, now: str) -> Cluster:
 
 def _space_gone(change: Change[JSONObject]) -> list[str]:
     name = change.key.name
-    if change.new is None and name.startswith("karmada-es-"):
+    if change.new is None and name.startswith(names.EXECUTION_SPACE_PREFIX):
         return [names.cluster_of_execution_space(name)]
     return []

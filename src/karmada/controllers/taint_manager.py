@@ -1,8 +1,8 @@
 """Taint manager: evicts workloads from clusters whose NoExecute taints their placement does not tolerate (any longer).
 
 Runs with the gate Failover and `--enable-no-execute-taint-eviction`. Evictions are paced, and wait while too many
-clusters are unhealthy at once. A key is a binding in one
-cluster; it is reconciled when taints, targets or the applied placement change, and when a toleration runs out.
+clusters are unhealthy at once. A key is a binding in one cluster; it is reconciled when taints, targets or the applied
+placement change, and when a toleration runs out.
 """
 
 from collections.abc import Iterator

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from karmada.api.names import EXECUTION_SPACE_PREFIX
 from karmada.dashboard.kinds import EVENTS, WORKS
 from karmada.dashboard.names import checked_name
 from karmada.dashboard.routes import Visit
@@ -15,7 +16,6 @@ MOST = 500
 COMPARED = 300
 """Copies that are compared with what was sent, of all clusters together."""
 AT_ONCE = 8
-SPACE = "karmada-es-"
 _DRIFTS = ("metadata.labels", "spec", "data", "rules", "subjects", "roleRef", "webhooks")
 """Parts of an object that Karmada puts back."""
 
@@ -41,7 +41,7 @@ async def _drift(visit: Visit) -> list[JSONObject]:
     found: list[JSONObject] = []
     compared: list[tuple[str, JSONObject]] = []
     for work in works:
-        cluster = work["metadata"].get("namespace", "").removeprefix(SPACE)
+        cluster = work["metadata"].get("namespace", "").removeprefix(EXECUTION_SPACE_PREFIX)
         manifests = _manifests(work)
         applied = _condition(work, "Applied")
         if applied.get("status") == "False":

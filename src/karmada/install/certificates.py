@@ -13,6 +13,7 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.apiserver.auth.kubeconfig import kubeconfig
 from karmada.apiserver.auth.pki import (
     CLIENT_AUTH,
@@ -26,7 +27,7 @@ from karmada.apiserver.auth.pki import (
 )
 from karmada.install.naming import USUAL, Names
 from karmada.machinery.transport import JSONObject
-from karmada.membership.component_roles import COMPONENTS, SYSTEM, user_of
+from karmada.membership.component_roles import COMPONENTS, user_of
 
 FRONT_PROXY = "front-proxy-client"
 KARMADA, ETCD, FRONT_PROXIES = AUTHORITIES = ("karmada", "etcd", "front-proxy-ca")
@@ -90,7 +91,7 @@ def server_of(namespace: str, names: Names = USUAL) -> str:
 
 def known_as(component: str) -> str:
     """By which name the control plane calls a component whose group it serves: that of its own Service."""
-    return f"{component}.{SYSTEM}.svc"
+    return f"{component}.{SYSTEM_NAMESPACE}.svc"
 
 
 def certificates(

@@ -10,15 +10,14 @@ from collections.abc import Iterable
 from functools import cache, partial
 from typing import NamedTuple
 
-from karmada.api import names as karmada_names
 from karmada.api.crd.definition import definitions, with_conversion_webhook
+from karmada.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from karmada.install.naming import USUAL, Names
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer
 from karmada.machinery.errors import NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import installation
-from karmada.membership.component_roles import SYSTEM
 from karmada.webhook.configurations import CONVERSION, ClientConfig, by_url, configurations
 
 AGGREGATED, METRICS_ADAPTER, SEARCH = "karmada-aggregated-apiserver", "karmada-metrics-adapter", "karmada-search"
@@ -61,13 +60,13 @@ _RESOURCES = {
 }
 
 
-def control_plane(authority: str, namespace: str = SYSTEM, endpoint: str = "") -> list[JSONObject]:
+def control_plane(authority: str, namespace: str = SYSTEM_NAMESPACE, endpoint: str = "") -> list[JSONObject]:
     """All objects; `authority` is the CA of the serving certificates, PEM in base64, `namespace` the host cluster's.
 
     `endpoint` is where clusters register: without it none can, as it would not know where.
     """
     return [
-        *map(_namespace, (SYSTEM, karmada_names.CLUSTER_NAMESPACE)),
+        *map(_namespace, (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)),
         *_converted(definitions(), _webhook(authority, namespace, USUAL)),
         *installation.roles(),
         *([installation.cluster_info(endpoint, base64.b64decode(authority))] if endpoint else []),
@@ -95,7 +94,7 @@ def _converted(kinds: Iterable[JSONObject], webhook: ClientConfig) -> list[JSONO
 async def install(hub: Client, endpoint: str = "", authority: bytes = b"") -> None:
     """Have kinds, namespaces and rights exist; `endpoint` is where clusters register, if they can."""
     await _ensure_all(hub, CRDS, _definitions())
-    await _ensure_all(hub, NAMESPACES, map(_namespace, (SYSTEM, karmada_names.CLUSTER_NAMESPACE)))
+    await _ensure_all(hub, NAMESPACES, map(_namespace, (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)))
     await installation.install(hub, endpoint, authority)
 
 
@@ -182,7 +181,7 @@ def _namespace(name: str) -> JSONObject:
 
 def _served_by(component: str, authority: str, namespace: str, names: Names = USUAL) -> list[JSONObject]:
     """A component's Service of the host cluster, by its name there, and the groups that the control plane has of it."""
-    about = {"name": component, "namespace": SYSTEM}
+    about = {"name": component, "namespace": SYSTEM_NAMESPACE}
     alias = {"type": "ExternalName", "externalName": f"{names.of(component)}.{namespace}.svc"}
     return [
         {"apiVersion": "v1", "kind": "Service", "metadata": about, "spec": alias},
@@ -201,6 +200,6 @@ def _api_service(component: str, group: Group, authority: str) -> JSONObject:
             "version": group.version,
             "groupPriorityMinimum": group.priority,
             "versionPriority": group.version_priority,
-            "service": {"name": component, "namespace": SYSTEM},
+            "service": {"name": component, "namespace": SYSTEM_NAMESPACE},
         },
     }

@@ -12,13 +12,13 @@ import orjson
 
 from karmada.api import name_rules, timestamps
 from karmada.api.field_errors import FieldError, invalid, not_supported, quoted, required
+from karmada.api.names import LONGEST_CLUSTER_NAME
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.urls import masked
 from karmada.api.webhook_urls import malformed
 from karmada.membership.models import DEFAULT_MODELS, UNBOUNDED
 
 JSONObject = dict[str, Any]
-LONGEST_NAME = 48
 SYNC_MODES = ("Pull", "Push")
 EFFECTS = ("NoSchedule", "NoExecute")
 MAX_INT64 = 2**63 - 1
@@ -50,8 +50,8 @@ def name_problems(name: str) -> list[str]:
     """Complaints about a cluster's name; it must leave room for the prefix of its execution space."""
     if not name:
         return ["must be not empty"]
-    if len(name) > LONGEST_NAME:
-        return [f"must be no more than {LONGEST_NAME} characters"]
+    if len(name) > LONGEST_CLUSTER_NAME:
+        return [f"must be no more than {LONGEST_CLUSTER_NAME} characters"]
     return name_rules.dns_label(name)
 
 

@@ -11,6 +11,7 @@ A right that no test uses must be explained in `tests/security/unused_rights.py`
 from collections.abc import Sequence
 from typing import Any
 
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.machinery.sharding.balance import MOST
 from karmada.machinery.sharding.layout import lease_name, replicas_lease
 from karmada.membership import objects
@@ -28,7 +29,6 @@ COMPONENTS = (
     "karmada-webhook",
 )
 FOLLOW = ("list", "watch")
-SYSTEM = "karmada-system"
 CERTIFICATE_ROLE = "karmada-gateway-certificates"
 """Lets read Secrets; bound to the gateway only in namespaces whose ingresses have certificates, by their owners."""
 
@@ -51,8 +51,8 @@ def rights() -> list[JSONObject]:
         made.append(objects.cluster_role(user, [dict(rule) for rule in rules], {}))
         made.append(objects.cluster_role_binding(user, subject, {}))
         if component in _ELECTED:
-            made.append(objects.role(user, SYSTEM, _lease_rules(component)))
-            made.append(objects.role_binding(user, SYSTEM, subject))
+            made.append(objects.role(user, SYSTEM_NAMESPACE, _lease_rules(component)))
+            made.append(objects.role_binding(user, SYSTEM_NAMESPACE, subject))
     certificates = objects.cluster_role(CERTIFICATE_ROLE, [_rule("", ["secrets"], ["get"])], {})
     return [*made, *map(_authentication_reader, _GROUP_SERVERS), certificates]
 

@@ -12,8 +12,6 @@ from karmada.membership import objects
 from karmada.membership.credentials import MemberCredentials, ensure
 from karmada.membership.refusal import Refused
 
-LONGEST_NAME = 48
-
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -36,8 +34,8 @@ def check_name(name: str) -> None:
     if not name:
         raise Refused("cluster name is required")
     problems = name_rules.dns_label(name)
-    if not problems and len(name) > LONGEST_NAME:
-        problems = [f"must be no more than {LONGEST_NAME} characters"]
+    if not problems and len(name) > names.LONGEST_CLUSTER_NAME:
+        problems = [f"must be no more than {names.LONGEST_CLUSTER_NAME} characters"]
     if not problems and names.denotes_derived(name):
         problems = [f"names that end in {names.impersonation_secret('')} are those of other clusters' Secrets"]
     if problems:

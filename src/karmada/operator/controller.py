@@ -10,6 +10,7 @@ from karmada.api.labels import DISABLE_CASCADING_DELETION as KEEP
 from karmada.api.meta import Condition, set_condition
 from karmada.api.operator.v1alpha1 import APIServerService, Karmada, KarmadaStatus, LocalSecretReference
 from karmada.api.version import VERSION
+from karmada.controllers.objects import without_finalizer
 from karmada.install.naming import Names
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock, rfc3339
@@ -90,7 +91,7 @@ class Operator:
             return DONE
         if karmada.metadata.labels.get(KEEP, "false") == "false" and not await self._instance(karmada).remove():
             return RequeueAfter(SOON)
-        await self._commit.commit(karmada, _released)
+        await self._commit.commit(karmada, without_finalizer(FINALIZER))
         return DONE
 
     def _instance(self, karmada: Karmada) -> Instance:
@@ -140,9 +141,3 @@ def _claimed(karmada: Karmada) -> Karmada:
     if finalizers is about.finalizers and labels is about.labels:
         return karmada
     return structs.replace(karmada, metadata=structs.replace(about, finalizers=finalizers, labels=labels))
-
-
-def _released(karmada: Karmada) -> Karmada:
-    about = karmada.metadata
-    left = tuple(one for one in about.finalizers if one != FINALIZER)
-    return structs.replace(karmada, metadata=structs.replace(about, finalizers=left))

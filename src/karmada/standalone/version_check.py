@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from karmada.api import annotations, version_skew
-from karmada.api.names import CLUSTER_NAMESPACE
+from karmada.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from karmada.api.version import VERSION
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, NotFound
@@ -21,7 +21,6 @@ from karmada.standalone.federation import CONTEXT
 from karmada.standalone.layout import Layout
 
 HUB = "control plane"
-SYSTEM = "karmada-system"
 
 
 class Component(NamedTuple):
@@ -71,7 +70,7 @@ def components(hub: str, leases: list[dict[str, object]]) -> list[Component]:
         version = (metadata.get("annotations") or {}).get(annotations.COMPONENT_VERSION, "")
         if space == CLUSTER_NAMESPACE:
             found.append(Component(f"agent of {name}", version, version_skew.problem(hub, version)))
-        elif space == SYSTEM and name.startswith("karmada-"):
+        elif space == SYSTEM_NAMESPACE and name.startswith("karmada-"):
             found.append(Component(name, version, version_skew.problem(hub, version)))
     return found
 

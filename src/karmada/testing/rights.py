@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.apiserver.auth.model import Attributes, UserInfo
-from karmada.membership.component_roles import COMPONENTS, SYSTEM, rights, user_of
+from karmada.membership.component_roles import COMPONENTS, rights, user_of
 
-OWN_SPACES = (SYSTEM, "karmada-cluster", "kube-system", "kube-public")
+OWN_SPACES = (SYSTEM_NAMESPACE, "karmada-cluster", "kube-system", "kube-public")
 """Namespaces of the control plane itself; all others are alike."""
 ANY = "*"
 

@@ -4,6 +4,7 @@ from functools import partial
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.feature_gates import DEFAULTS
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.controllers.composition import hold_shards
 from karmada.controllers.context import Context
 from karmada.controllers.manager import ControllerManager
@@ -16,7 +17,6 @@ from karmada.machinery.sharding.campaign import Campaign
 from karmada.machinery.sharding.ownership import Ownership, ShardedTransport
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import Transport
-from karmada.membership.component_roles import SYSTEM
 from karmada.membership.connections import PushMembers
 from karmada.scheduler.main import hold_shards as hold_scheduler_shards
 from karmada.scheduler.service import Scheduler
@@ -91,4 +91,4 @@ async def _schedule(name: str, around: Surroundings) -> None:
 
 
 def _campaign(component: str, name: str, around: Surroundings, undivided: int) -> Campaign:
-    return Campaign(around.client, component, SYSTEM, name, Ownership(SHARDS, undivided), clock=around.clock)
+    return Campaign(around.client, component, SYSTEM_NAMESPACE, name, Ownership(SHARDS, undivided), clock=around.clock)

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.names import SYSTEM_NAMESPACE
 from karmada.apiserver.auth.pki import server_names, write_file
 from karmada.controllers.clusters import is_ready
 from karmada.install.control_plane import control_plane
@@ -29,7 +30,7 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import installation, token
 from karmada.membership.agent_grant import EVERYTHING
-from karmada.membership.component_roles import SYSTEM, user_of
+from karmada.membership.component_roles import user_of
 from karmada.membership.join import describe, join
 from karmada.membership.register import Registration, agent_access
 from karmada.simulator.spec import MemberSpec, load
@@ -183,7 +184,7 @@ class Stage:
         """Make one a member in pull mode: obtain its agent's certificate by a token, and start the agent."""
         spec, made = self.specs[name], token.new_token()
         member = self.members[name].client()
-        await member.resource(NAMESPACES).create({"metadata": {"name": SYSTEM}})
+        await member.resource(NAMESPACES).create({"metadata": {"name": SYSTEM_NAMESPACE}})
         await member.close()
         await token.create(self.client, made, ttl=TOKEN_SECONDS, grant=EVERYTHING)
         pin = token.pin(self.hub.authority.certificate_pem)
