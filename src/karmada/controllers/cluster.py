@@ -27,12 +27,12 @@ from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
-from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.machinery.transport import JSONObject
 from karmada.membership.agent_roles import agent_roles
+from karmada.membership.objects import NAMESPACES
 from karmada.membership.unjoin import discard
 
 COMPONENT = "cluster-controller"
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 LEAVING_WAIT = 1.0
 """Seconds until a leaving cluster is looked at again, should no event come."""
 

@@ -45,7 +45,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 COMPONENT = "cluster-status-controller"
 DEFINITIONS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-COLLECTION_FAILED = "StatusCollectionFailed"
 LONGEST_VERSION = 100
 READY_MESSAGE = "cluster is healthy and ready to accept workloads"
 
@@ -241,7 +240,9 @@ class ClusterStatusController:
         return before[1]
 
     def _record(self, cluster: Cluster, text: str) -> None:
-        self._recorder.event(ObjectReference.to(cluster), events.WARNING, COLLECTION_FAILED, text)
+        self._recorder.event(
+            ObjectReference.to(cluster), events.WARNING, conditions.REASON_STATUS_COLLECTION_FAILED, text
+        )
 
     async def _write(self, cluster: Cluster, health: Health, collected: ClusterStatus | None) -> None:
         now = self._context.clock.now()

@@ -20,7 +20,8 @@ from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
-from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.machinery.transport import JSONObject
+from karmada.membership.objects import NAMESPACES
 from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
 from karmada.works.build import WorkTerminating, records
@@ -28,7 +29,6 @@ from karmada.works.owner import WorkOfAnother
 from karmada.works.slices import cluster_of
 
 COMPONENT = "namespace-sync-controller"
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 
 
 class NamespaceController:

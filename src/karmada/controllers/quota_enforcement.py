@@ -28,12 +28,12 @@ from karmada.machinery.flags import seconds
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.options import flag
-from karmada.machinery.transport import GroupVersionResource, JSONObject
+from karmada.machinery.transport import JSONObject
+from karmada.membership.objects import NAMESPACES
 from karmada.policies import quota_tree
 from karmada.policies.quota import Amounts, overall_used, total, usage
 
 COMPONENT = "federated-resource-quota-enforcement-controller"
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 PERIOD = 300.0
 SETTLING = 10.0
 """Seconds after which what was booked has been written, if it ever will be, and is known here."""

@@ -18,6 +18,7 @@ from karmada.machinery.committer import Committer
 from karmada.machinery.errors import NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import installation
+from karmada.membership.objects import NAMESPACES
 from karmada.webhook.configurations import CONVERSION, ClientConfig, by_url, configurations
 
 AGGREGATED, METRICS_ADAPTER, SEARCH = "karmada-aggregated-apiserver", "karmada-metrics-adapter", "karmada-search"
@@ -53,7 +54,6 @@ CLUSTERS = GROUPS[AGGREGATED][0].api_service
 SERVICE_PORT = 443
 """Of the Services of both, in the host cluster."""
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 _RESOURCES = {
     "APIService": GroupVersionResource("apiregistration.k8s.io", "v1", "apiservices"),
     "Service": GroupVersionResource("", "v1", "services"),

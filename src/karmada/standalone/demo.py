@@ -18,7 +18,8 @@ from typing import Any
 from karmada.machinery.client import Client
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation
+from karmada.membership.objects import CLUSTERS
+from karmada.standalone.federation import CONTEXT, Federation
 from karmada.standalone.layout import Layout
 from karmada.standalone.up import run
 

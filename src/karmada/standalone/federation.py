@@ -31,14 +31,13 @@ from karmada.membership.component_roles import (
 )
 from karmada.membership.credentials import ensure
 from karmada.membership.join import describe, join
-from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
+from karmada.membership.objects import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTERS
 from karmada.membership.refusal import Refused
 from karmada.membership.register import Registration, agent_access
 from karmada.search.names import PROXY_PATH
 from karmada.standalone.children import Child, ChildFailed
 from karmada.standalone.layout import GATEWAY_ACCESS, Layout
 
-CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 REGISTRIES = GroupVersionResource("search.karmada.io", "v1alpha1", "resourceregistries")
 CONTEXT, ALIAS, HOST, SEARCH = "karmada-apiserver", "karmada", "karmada-host", "karmada-search"
 FEW = 10

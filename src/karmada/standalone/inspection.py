@@ -10,7 +10,8 @@ from typing import Any
 from karmada.machinery.errors import ApiError, NotFound
 from karmada.machinery.http.kubeconfig import load
 from karmada.machinery.os_errors import spelled
-from karmada.standalone.federation import CLUSTERS, CONTEXT, Federation, FederationOptions
+from karmada.membership.objects import CLUSTERS
+from karmada.standalone.federation import CONTEXT, Federation, FederationOptions
 from karmada.standalone.layout import Layout
 
 READ_ONLY = "read-only: "

@@ -7,9 +7,8 @@ from karmada.machinery.client import Client
 from karmada.machinery.discovery import UnknownKind
 from karmada.machinery.errors import NotFound
 from karmada.machinery.resource import Scope
-from karmada.machinery.transport import GroupVersionResource, JSONObject
-
-NAMESPACES = GroupVersionResource("", "v1", "namespaces")
+from karmada.machinery.transport import JSONObject
+from karmada.membership.objects import NAMESPACES
 
 
 class ClientLookup:
