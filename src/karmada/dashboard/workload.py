@@ -45,16 +45,16 @@ async def workload(visit: Visit) -> JSONObject:
     if facts.template is None:
         raise NotFound(f"there is no {kind} {name} in the control plane")
     async with context.long:
-        told = await offload.run(offload.LARGE, explained, facts)
+        said = await offload.run(offload.LARGE, explained, facts)
     return {
         "ref": ref(api_version, kind, facts.namespace, name),
-        "template": told.template,
-        "graph": told.graph,
-        "verdicts": told.verdicts,
-        "recorded": told.recorded,
-        "overrides": told.overrides,
-        "timeline": await _timeline(context.hub, facts, told.links),
-        "why": _why(told.links),
+        "template": said.template,
+        "graph": said.graph,
+        "verdicts": said.verdicts,
+        "recorded": said.recorded,
+        "overrides": said.overrides,
+        "timeline": await _timeline(context.hub, facts, said.links),
+        "why": _why(said.links),
     }
 
 

@@ -37,7 +37,7 @@ async def discover(
 ) -> Target:
     """The control plane behind an address, without credentials; raises `Refused` when it cannot be trusted.
 
-    `say` is told what it waits for.
+    `say` gets what it waits for.
     """
     server = endpoint if "://" in endpoint else f"https://{endpoint}"
     config = await _signed(server, token, patience, clock, say)
