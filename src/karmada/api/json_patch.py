@@ -61,8 +61,8 @@ def apply(
     replace_may_create: bool = False,
     spend: Callable[[int], None] = lambda count: None,
 ) -> Any:
-    """The document after all operations, or an error and no effect at all. `spend` is told of entries that are copied
-    or moved aside for them, and may raise.
+    """The document after all operations, or an error and no effect at all. `spend` gets the number of entries that are
+    copied or moved aside for them, and may raise.
 
     With `replace_may_create`, replacing an absent member adds it and copying one copies null, as the Kubernetes API
     server does, which refuses operations on the document as a whole. For Karmada's overrides it is the other way round.

@@ -45,21 +45,21 @@ async def workload(visit: Visit) -> JSONObject:
     if facts.template is None:
         raise NotFound(f"there is no {kind} {name} in the control plane")
     async with context.long:
-        said = await offload.run(offload.LARGE, explained, facts)
+        explanation = await offload.run(offload.LARGE, explained, facts)
     return {
         "ref": ref(api_version, kind, facts.namespace, name),
-        "template": said.template,
-        "graph": said.graph,
-        "verdicts": said.verdicts,
-        "recorded": said.recorded,
-        "overrides": said.overrides,
-        "timeline": await _timeline(context.hub, facts, said.links),
-        "why": _why(said.links),
+        "template": explanation.template,
+        "graph": explanation.graph,
+        "verdicts": explanation.verdicts,
+        "recorded": explanation.recorded,
+        "overrides": explanation.overrides,
+        "timeline": await _timeline(context.hub, facts, explanation.links),
+        "why": _why(explanation.links),
     }
 
 
 class Explained(NamedTuple):
-    """What is said of a workload that needs nothing but the facts."""
+    """What is explained of a workload that needs nothing but the facts."""
 
     template: JSONObject
     links: list[Link]
