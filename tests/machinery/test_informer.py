@@ -192,7 +192,7 @@ def test_an_object_of_which_no_digest_can_be_made_is_a_bad_answer():
         Cache(digests(refuse)).read(orjson.dumps(config_map("a")))
 
 
-def test_a_failing_handler_disturbs_neither_its_neighbours_nor_the_rest_of_the_batch(server):
+def test_a_failing_handler_disturbs_neither_its_neighbours_nor_the_rest_of_the_batch(server, failures):
     async def main():
         informer, seen, _ = start(server)
         survived = []
@@ -211,6 +211,7 @@ def test_a_failing_handler_disturbs_neither_its_neighbours_nor_the_rest_of_the_b
         assert set(survived) == {"a", "c"}
 
     run_virtual(main)
+    assert any("a handler of configmaps failed" in failure for failure in failures)
 
 
 def test_a_late_handler_gets_what_is_there(server):
