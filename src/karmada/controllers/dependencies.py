@@ -72,8 +72,6 @@ class DependenciesDistributor:
         self._recorder = context.recorder(COMPONENT)
         self._gone: dict[BindingKey, ResourceBinding] = {}
         """Bindings that are gone, as they were last seen: what they required has not been looked at since."""
-        self._unbound: set[BindingKey] = set()
-        """Bindings of dependencies that are gone: because the dependency is, or because somebody deleted them."""
         self._blocked: dict[BindingKey, set[BindingKey]] = {}
         """Bindings whose dependencies wait for earlier objects' bindings to go, by those."""
         self.controller: Controller[BindingKey] = Controller(
@@ -184,8 +182,7 @@ class DependenciesDistributor:
     async def _attach_all(self, dependency: DependentObjectReference, binding: ResourceBinding) -> Exception | None:
         try:
             for found in await self._objects(dependency):
-                if await self._stays(found):
-                    await self._attach(found, binding)
+                await self._attach(found, binding)
         except (ApiError, AttachedToAnother) as error:
             return error
         return None
@@ -207,17 +204,6 @@ class DependenciesDistributor:
         trees = informer.values(dependency.namespace)
         selector = dependency.label_selector
         return [tree for tree in trees if matches(selector, tree["metadata"].get("labels") or {})]
-
-    async def _stays(self, dependency: JSONObject) -> bool:
-        """Whether an object is still there; only one whose binding went is asked about."""
-        metadata = dependency["metadata"]
-        bound = BindingKey(metadata["namespace"], names.binding_name(dependency["kind"], metadata["name"]))
-        if bound not in self._unbound:
-            return True
-        served = await self._templates.resource(dependency["apiVersion"], dependency["kind"])
-        stays = await self._templates.stays(served.type, dependency)
-        self._unbound.discard(bound)
-        return stays
 
     async def _attach(self, dependency: JSONObject, binding: ResourceBinding) -> None:
         draft = attach(dependency, binding, None, self._find).binding.metadata
@@ -324,12 +310,7 @@ class DependenciesDistributor:
         key = BindingKey(*change.key)
         if change.new is None:
             assert change.old is not None
-            # Whoever deletes the binding of a dependency does not thereby take the dependency from who requires it.
-            requirers = {BindingKey(one.namespace, one.name) for one in change.old.value.spec.required_by}
-            requirers = {one for one in requirers if self._bindings.has_synced and self._bindings.item(Key(*one))}
-            if requirers:
-                self._unbound.add(key)
-            waiting = sorted(self._blocked.pop(key, set()) | requirers)
+            waiting = sorted(self._blocked.pop(key, ()))
             if not change.old.value.spec.propagate_deps:
                 return waiting
             self._gone[key] = change.old.value

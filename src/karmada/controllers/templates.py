@@ -120,15 +120,6 @@ class Templates:
             return informer.item(key)
         return await self._present(served, key)
 
-    async def stays(self, type_: GroupVersionResource, template: JSONObject) -> bool:
-        """Whether the server has this very resource, and it is not being deleted."""
-        metadata = template["metadata"]
-        try:
-            found = await self._context.client.resource(type_).get(metadata["name"], metadata.get("namespace", ""))
-        except NotFound:
-            return False
-        return found["metadata"]["uid"] == metadata["uid"] and "deletionTimestamp" not in found["metadata"]
-
     async def _present(self, served: ApiResource, key: Key) -> Item[JSONObject] | None:
         """A resource by the server's word."""
         collection = self._context.client.encoded(served.type)

@@ -8,7 +8,7 @@ from karmada.api.policy.v1alpha1 import (
     OverridePolicy,
     PropagationPolicy,
 )
-from karmada.api.work.v1alpha2 import ClusterResourceBinding, ObjectReference, ResourceBinding
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding
 from karmada.controllers.context import Context
 from karmada.controllers.detector.bindings import COMPONENT, BindingWriter
 from karmada.controllers.detector.changes import Meaning, meaning
@@ -19,7 +19,7 @@ from karmada.controllers.detector.templates import Cause, TemplateReconciler
 from karmada.controllers.templates import Templates
 from karmada.machinery.controller import Controller, Result, Retry
 from karmada.machinery.discovery import ApiResource
-from karmada.machinery.informers.cache import Change, Key
+from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
@@ -43,9 +43,6 @@ class Detector:
         self._backlog = context.backlog
         self._user_changes: set[TemplateKey] = set()
         """Templates whose user change has not been acted on yet; every other key in the queue is Karmada's doing."""
-        self._unbound: set[TemplateKey] = set()
-        """Templates whose bindings are gone: because they are themselves, or because somebody deleted the binding."""
-        self._templates = templates
         needs = (
             self._reconciler.policies,
             self._reconciler.wide_policies,
@@ -85,8 +82,7 @@ class Detector:
             self._backlog.discard(key)
         acted = False
         try:
-            result = await self._reconciler.reconcile(key, cause, key in self._unbound)
-            self._unbound.discard(key)
+            result = await self._reconciler.reconcile(key, cause)
             acted = not isinstance(result, Retry)
             return result
         finally:
@@ -132,22 +128,8 @@ class Detector:
                 if objection(change.new.value):
                     continue
                 self._fresh.bound(change.new.value.spec.resource, claimed_by_policy(change.new))
-                continue
-            if (waiting := self._reconciler.unblocked(change.key)) is not None:
+            elif (waiting := self._reconciler.unblocked(change.key)) is not None:
                 self._enqueue(waiting, Cause.KARMADA)
-            if change.old is not None and claimed_by_policy(change.old):
-                self._unbind(change.old.value.spec.resource)
-
-    def _unbind(self, resource: ObjectReference) -> None:
-        """The binding of a template is gone: whoever deleted it does not thereby take the template back."""
-        type_ = self._templates.type_of(resource.api_version, resource.kind)
-        informer = self._templates.cached(type_) if type_ is not None else None
-        if type_ is None or informer is None or not informer.has_synced:
-            return
-        if informer.item(Key(resource.namespace, resource.name)) is not None:
-            key = TemplateKey(type_, resource.api_version, resource.kind, resource.namespace, resource.name)
-            self._unbound.add(key)
-            self._enqueue(key, Cause.USER)
 
     def _policies_changed(
         self, changes: list[Change[PropagationPolicy]] | list[Change[ClusterPropagationPolicy]]

@@ -64,8 +64,8 @@ class TemplateReconciler:
             informer.add_index(SELECTS, selects)
             informer.add_index(AWAITS, awaits)
 
-    async def reconcile(self, key: TemplateKey, cause: Cause, is_unbound: bool = False) -> Result:
-        """Bring one template's claim and binding up to date; `is_unbound`: its binding went, perhaps because it did."""
+    async def reconcile(self, key: TemplateKey, cause: Cause) -> Result:
+        """Bring one template's claim and binding up to date."""
         informer = self._templates.cached(key.type)
         if informer is None:
             self._waiting.discard(key)
@@ -74,8 +74,6 @@ class TemplateReconciler:
         template = informer.get(key.name, key.namespace)
         if template is None:
             self._waiting.discard(key)
-            return DONE
-        if is_unbound and not await self._templates.stays(key.type, template):
             return DONE
         if (template["metadata"].get("labels") or {}).get(labels.CLAIMED_BY):
             return DONE
