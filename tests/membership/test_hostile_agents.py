@@ -15,7 +15,7 @@ from tests.membership.world import World, eventually, is_gone
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.client import Client
-from karmada.machinery.errors import Forbidden
+from karmada.machinery.errors import BadRequest, Forbidden
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
@@ -263,6 +263,29 @@ async def test_an_agent_that_takes_its_cluster_away_makes_no_other_one(attack: A
         await agent.resource(REQUESTS).create(signing("evil-renewal", "evil"))
     await attack.pull.register(await attack.pull.world.member("evil"))
     await attack.pull.world.ready("evil")
+
+
+async def test_who_may_read_everything_does_not_answer_in_a_members_place(attack: Attack) -> None:
+    """A tunnel is opened by a GET; it would be sent what others write there, and as whom."""
+    pushed = await attack.pull.world.member("member1")
+    await join(pushed.client, attack.hub, pushed.describe())
+    role = objects.cluster_role("reader", [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}])
+    await attack.hub.resource(objects.CLUSTER_ROLES).create(role)
+    subject = objects.account_subject("auditor", "default")
+    await attack.hub.resource(objects.CLUSTER_ROLE_BINDINGS).create(objects.cluster_role_binding("reader", subject))
+    accounts = attack.hub.resource(objects.SERVICE_ACCOUNTS)
+    await accounts.create(objects.service_account("auditor", "default"))
+    given = await accounts.submit("auditor", "token", {"spec": {"expirationSeconds": 3600}}, "default")
+    identity = Identity(token=Material(given["status"]["token"].encode()))
+    reader = attack.client(Target(attack.pull.endpoint, Material(attack.pull.authority), identity=identity))
+    assert (await reader.resource(objects.CLUSTERS).get("member1"))["spec"]["syncMode"] == "Push"
+    tunnel = "/apis/cluster.karmada.io/v1alpha1/clusters/{}/tunnel"
+    with pytest.raises(Forbidden, match='cannot create resource "clusters/tunnel"'):
+        await reader.transport.raw("GET", tunnel.format("member1"))
+    agent = await attack.certificate("member3")
+    await agent.resource(objects.CLUSTERS).create(cluster("member3"))
+    with pytest.raises(BadRequest, match="needs the header Upgrade"):
+        await agent.transport.raw("GET", tunnel.format("member3"))
 
 
 async def test_a_tunnel_ends_with_its_cluster(attack: Attack) -> None:

@@ -132,7 +132,8 @@ class Endpoint(NamedTuple):
         headers = {"upgrade": PROTOCOL, "karmada-known-replicas": known}
         type_ = SimpleNamespace(group="cluster.karmada.io", plural="clusters")
         served = SimpleNamespace(key=("cluster.karmada.io", "clusters"), type=type_)
-        call: Any = SimpleNamespace(served=served, name="m1", http=SimpleNamespace(headers=headers))
+        user = SimpleNamespace(name="system:karmada:agent:m1")
+        call: Any = SimpleNamespace(served=served, name="m1", user=user, http=SimpleNamespace(headers=headers))
         context: Any = SimpleNamespace(store=store)
         return await TunnelEndpoint(self.tunnels)(context, call)
 

@@ -1,12 +1,16 @@
 """Where agents open their tunnels: `GET clusters/<name>/tunnel` with an upgrade.
 
-Authorisation is the server's: the role of an agent names its own cluster only. Nobody else may have the right to
-`clusters/tunnel`, because whoever holds a cluster's tunnel answers in the cluster's place.
+Authorisation is the server's: the role of an agent names its own cluster only. Whoever holds a cluster's tunnel answers
+in the cluster's place, and sees what it is sent; that is not a right to read, though it is a GET that opens it: who is
+not the cluster's agent must be allowed to `create` there as well.
 
 Behind a Service there may be several replicas, and each answers through tunnels of its own only. So an agent says which
 replicas hold one already; of these none takes another, and the agent comes again until it has found all of them.
 """
 
+from karmada.api import names
+from karmada.apiserver.auth.decisions import require
+from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context, Upgraded
 from karmada.machinery.httpserver.failure import bad_request
@@ -23,14 +27,18 @@ class TunnelEndpoint:
 
     async def __call__(self, context: Context, call: Call) -> AnyAnswer:
         """Switch to the tunnel's protocol."""
+        type_ = call.served.type
+        if call.user.name != names.agent_user(call.name):
+            asked = Attributes("create", type_.group, type_.version, type_.plural, call.subresource, "", call.name)
+            require(context.authorizer, call.user, asked)
         if context.store.get(call.served.key, "", call.name) is None:
-            raise not_found(call.served.type.group, call.served.type.plural, call.name)
+            raise not_found(type_.group, type_.plural, call.name)
         if call.http is None or call.http.headers.get("upgrade") != PROTOCOL:
             raise bad_request(f"a tunnel needs the header Upgrade: {PROTOCOL}")
         known = (one.strip() for one in call.http.headers.get(KNOWN, "").split(","))
         if self._tunnels.replica in known and self._tunnels.has(call.name):
             why = "this replica holds its tunnel already"
-            raise conflict(call.served.type.group, call.served.type.plural, call.name, why)
+            raise conflict(type_.group, type_.plural, call.name, why)
 
         async def serve(stream: ByteStream) -> None:
             if context.store.get(call.served.key, "", call.name) is None:
