@@ -15,7 +15,7 @@ from tests.membership.world import World, eventually, is_gone
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.machinery.client import Client
-from karmada.machinery.errors import BadRequest, Forbidden
+from karmada.machinery.errors import BadRequest, Forbidden, Invalid
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
@@ -263,6 +263,20 @@ async def test_an_agent_that_takes_its_cluster_away_makes_no_other_one(attack: A
         await agent.resource(REQUESTS).create(signing("evil-renewal", "evil"))
     await attack.pull.register(await attack.pull.world.member("evil"))
     await attack.pull.world.ready("evil")
+
+
+async def test_an_agent_reports_its_state_and_not_what_is_done_about_it(attack: Attack) -> None:
+    agent, clusters = await attack.certificate("evil"), attack.hub.resource(objects.CLUSTERS)
+    own = agent.resource(objects.CLUSTERS)
+    await own.create(cluster("evil"))
+    asked: list[str] = ["TrafficControl"]
+    await clusters.patch("evil", {"status": {"remedyActions": asked}}, subresource="status")
+    await own.patch("evil", {"status": {"remedyActions": None, "kubernetesVersion": "v2"}}, subresource="status")
+    assert (await clusters.get("evil"))["status"] == {"remedyActions": asked, "kubernetesVersion": "v2"}
+    await own.update({**await own.get("evil"), "status": {"kubernetesVersion": "v3"}}, "status")
+    with pytest.raises(Invalid):
+        await own.patch("evil", {"status": "none"}, subresource="status")
+    assert (await clusters.get("evil"))["status"] == {"remedyActions": asked, "kubernetesVersion": "v3"}
 
 
 async def test_who_may_read_everything_does_not_answer_in_a_members_place(attack: Attack) -> None:

@@ -25,10 +25,14 @@ class AgentGuard:
         return is_agent(request.user.name) and request.object is not None
 
     async def mutate(self, request: AdmissionRequest) -> None:
-        """Have a new Cluster say only what its agent may choose, with the labels that its token gives it."""
+        """Have a new Cluster say only what its agent may choose, with the labels that its token gives it, and one that
+        is there what Remedies ask for."""
         group, plural = request.type.group, request.type.plural
         cluster = request.object
-        if (group, plural) != agent_writes.CLUSTERS or request.operation is not Operation.CREATE or cluster is None:
+        if (group, plural) != agent_writes.CLUSTERS or cluster is None:
+            return
+        if request.operation is not Operation.CREATE:
+            agent_writes.keep_remedies(cluster, request.old or {})
             return
         self._refuse(request)
         try:

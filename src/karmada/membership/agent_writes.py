@@ -35,6 +35,15 @@ def problem(user: str, kind: tuple[str, str], name: str, tree: dict[str, Any]) -
     return ""
 
 
+def keep_remedies(cluster: dict[str, Any], before: dict[str, Any]) -> None:
+    """Have a Cluster's status ask for what Remedies ask for, whatever its agent reports: one that traffic is kept from
+    may not say that it is not."""
+    asked, status = (before.get("status") or {}).get("remedyActions"), cluster.get("status") or {}
+    if isinstance(status, dict):  # else it is refused
+        kept = {key: value for key, value in status.items() if key != "remedyActions"}
+        cluster["status"] = kept | ({"remedyActions": asked} if asked else {})
+
+
 def _event_problem(cluster: str, tree: dict[str, Any]) -> str:
     """Tools find events about objects without a namespace in all namespaces, by the name and kind they are about."""
     about = tree.get("involvedObject") or {}
