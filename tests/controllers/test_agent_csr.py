@@ -237,6 +237,30 @@ def test_a_token_is_good_for_what_it_says(grant, outcomes):
     on_a_plane(scenario)
 
 
+def test_a_token_is_good_again_for_a_cluster_that_never_came_and_not_for_one_that_left():
+    """Who takes its Cluster away and registers anew would be rid of what an administrator did to the first."""
+
+    async def scenario(plane):
+        await begin(plane)
+        await token.create(plane.client, token.Token("abcdef", "0123456789abcdef"), ttl=0, grant=Grant())
+        bearer = requester(plane, "system:bootstrap:abcdef", "system:bootstrappers")
+        assert (await ask(plane, "m1-abcde", "m1", client=bearer))[0] == "Approved"
+        await plane.client.resource(REQUESTS).delete("m1-abcde")
+        await plane.clock.sleep(60)
+        assert (await ask(plane, "m1-fghij", "m1", LATER, client=bearer))[0] == "Approved"
+        await plane.client.resource(CLUSTERS).create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Pull"}})
+        await plane.client.resource(CLUSTERS).delete("m1")
+        for type_, name, space in agent_roles("m1"):  # as the cluster controller does when a cluster leaves
+            await plane.client.resource(type_).delete(name, space)
+        decided, why = await ask(plane, "m1-klmno", "m1", KEY, client=bearer)
+        assert (decided, "has been a member by it" in why) == ("Denied", True)
+        await plane.client.resource(REQUESTS).delete("m1-fghij")
+        await plane.clock.sleep(60)
+        assert (await ask(plane, "m1-pqrst", "m1", KEY, client=bearer))[0] == "Denied"
+
+    on_a_plane(scenario)
+
+
 def test_who_waits_for_a_certificate_that_nobody_approves_asks_less_and_less_often():
     async def scenario(plane):
         looks = []

@@ -175,6 +175,13 @@ def test_what_a_token_allows(tree: dict[str, Any], grant: Grant, used: tuple[str
     assert bool(objection) == bool(why)
 
 
+def test_a_token_is_spent_once_its_cluster_was_a_member() -> None:
+    asked = Ask("m1", BOOTSTRAP, FIRST)
+    why = "was used by m1, which has been a member by it"
+    assert why in beyond(request(), asked, Grant(registrations=2), ("m1",), is_over=True)
+    assert beyond(request(), asked, Grant(registrations=2), ("m2",), is_over=True) == ""
+
+
 def test_only_what_was_approved_for_a_new_agent_is_a_registration() -> None:
     approved = {"status": {"conditions": [{"type": "Approved", "reason": "AutoApproved"}]}}
     found = granted(request() | approved)

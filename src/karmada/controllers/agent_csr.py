@@ -7,6 +7,7 @@ is worth, when no Cluster came of it: as soon as the request is withdrawn, or af
 """
 
 import asyncio
+from collections.abc import Iterable
 
 from karmada.api import annotations, names
 from karmada.controllers.context import Context
@@ -118,7 +119,7 @@ class AgentRequestController:
         if why := await self._obstacle(identity.cluster):
             return Refuse(why)
         try:
-            grant = await self._spend(request, identity)
+            grant = await self._spend(request, identity, is_over=record is None)
         except Refused as error:
             return Refuse(str(error))
         await self._give(identity.cluster, identity.registration, grant, name)
@@ -144,29 +145,37 @@ class AgentRequestController:
                 return f"Secret {where} exists and is not of an agent: take another name, or delete it if it is unused"
         return ""
 
-    async def _spend(self, request: JSONObject, identity: Ask) -> Grant:
+    async def _spend(self, request: JSONObject, identity: Ask, *, is_over: bool) -> Grant:
         """What the requester's token allows, with this use of it written down; `Refused` when it is not enough."""
         user = str(request["spec"].get("username") or "")
         if not user.startswith(names.BOOTSTRAP_USER_PREFIX):
             if why := beyond(request, identity, NOTHING, ()):
                 raise Refused(why)
             return NOTHING
-        where = names.BOOTSTRAP_TOKEN_PREFIX + user.removeprefix(names.BOOTSTRAP_USER_PREFIX)
-        secret = await self._found(objects.SECRETS, where, token.SPACE)
+        secret = await self._token(user)
         if secret is None:
             raise Refused("the bootstrap token is gone: create another one (karmadactl token create)")
         grant = grant_of(secret["metadata"].get("annotations") or {})
 
         def decide(current: JSONObject) -> JSONObject:
-            noted = current["metadata"].get("annotations") or {}
-            used = listed(noted.get(annotations.REGISTERED_CLUSTERS))
-            if why := beyond(request, identity, grant, used):
+            used = _used(current)
+            if why := beyond(request, identity, grant, used, is_over=is_over):
                 raise Refused(why)
-            marked = noted | {annotations.REGISTERED_CLUSTERS: ",".join(dict.fromkeys((*used, identity.cluster)))}
-            return {**current, "metadata": {**current["metadata"], "annotations": marked}}
+            return _noting(current, dict.fromkeys((*used, identity.cluster)))
 
         await Committer(self._client.resource(objects.SECRETS)).commit(secret, decide)
         return grant
+
+    async def _give_back(self, gone: Registered) -> None:
+        """Let a cluster that never came use its token again."""
+        secret = await self._token(gone.requester) if gone.requester.startswith(names.BOOTSTRAP_USER_PREFIX) else None
+        if secret is not None:
+            committer = Committer(self._client.resource(objects.SECRETS))
+            await committer.commit(secret, lambda s: _noting(s, [one for one in _used(s) if one != gone.cluster]))
+
+    async def _token(self, user: str) -> JSONObject | None:
+        where = names.BOOTSTRAP_TOKEN_PREFIX + user.removeprefix(names.BOOTSTRAP_USER_PREFIX)
+        return await self._found(objects.SECRETS, where, token.SPACE)
 
     async def _watch_over(self, request: JSONObject, name: str, registered: Registered) -> Result:
         """See whether a registration that was granted leads to a Cluster."""
@@ -187,6 +196,8 @@ class AgentRequestController:
         record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(cluster))
         if record is not None and recorded_registration(record) != gone.registration:
             return
+        if record is not None:
+            await self._give_back(gone)
         await self._take_roles(cluster)
         for name in objects.secret_names(cluster):
             secret = await self._found(objects.SECRETS, name, names.CLUSTER_NAMESPACE)
@@ -254,3 +265,15 @@ class AgentRequestController:
         if change.new is None and change.old is not None and (registered := granted(change.old.value)) is not None:
             self._registering[change.key.name] = registered
         return [change.key.name]
+
+
+def _used(token_secret: JSONObject) -> tuple[str, ...]:
+    """The clusters that used a token."""
+    return listed((token_secret["metadata"].get("annotations") or {}).get(annotations.REGISTERED_CLUSTERS))
+
+
+def _noting(token_secret: JSONObject, used: Iterable[str]) -> JSONObject:
+    """A token that these clusters used."""
+    metadata = token_secret["metadata"]
+    marked = (metadata.get("annotations") or {}) | {annotations.REGISTERED_CLUSTERS: ",".join(used)}
+    return {**token_secret, "metadata": {**metadata, "annotations": marked}}

@@ -62,6 +62,7 @@ class Registered:
 
     cluster: str
     registration: str
+    requester: str
 
 
 Judgement = NotOurs | Refuse | Ask
@@ -105,10 +106,18 @@ def _judge_new(subject: Subject, name: str, is_member: bool | None) -> Judgement
     return Ask(cluster, BOOTSTRAP, subject.registration)
 
 
-def beyond(request: Mapping[str, Any], identity: Ask, grant: Grant, used: tuple[str, ...]) -> str:
-    """Why a registration goes beyond what its token allows, given the clusters that used the token; empty if not."""
+def beyond(
+    request: Mapping[str, Any], identity: Ask, grant: Grant, used: tuple[str, ...], *, is_over: bool = False
+) -> str:
+    """Why a registration goes beyond what its token allows, given the clusters that used the token; empty if not.
+    `is_over`: there was a Cluster of it, if the cluster used the token."""
     if grant.clusters and identity.cluster not in grant.clusters:
         return f"the bootstrap token is for {', '.join(grant.clusters)}, not for {identity.cluster}"
+    if identity.cluster in used and is_over:
+        return (
+            f"the bootstrap token was used by {identity.cluster}, which has been a member by it: "
+            "create another one (karmadactl token create)"
+        )
     if identity.cluster not in used and len(used) >= grant.registrations:
         return (
             f"the bootstrap token was used by {', '.join(used)} and allows no further cluster: "
@@ -133,7 +142,7 @@ def granted(request: Mapping[str, Any]) -> Registered | None:
     subject = subject_of_request(spec.get("request") or "")
     if subject is None or not subject.is_agents or subject.name == names.AGENT_RBAC_GENERATOR_USER:
         return None
-    return Registered(subject.cluster, subject.registration)
+    return Registered(subject.cluster, subject.registration, spec.get("username") or "")
 
 
 def _is_decided(request: Mapping[str, Any]) -> bool:
