@@ -228,6 +228,11 @@ async def test_nobody_sees_or_changes_more_than_in_the_members(ready: Searched) 
             await dev.resource(PODS).get(name, "default")
     with pytest.raises(Forbidden, match='User "dev" cannot delete resource "pods"'):
         await dev.resource(PODS).delete("shop-1-a.member2", "default")
+    for user, name in ((dev, "nosuch.member2"), (ann, "shop-1-a.member1"), (ann, "nosuch.member1"), (ann, "nosuch")):
+        with pytest.raises(Forbidden):
+            await user.resource(PODS).delete(name, "default")
+        with pytest.raises(Forbidden):
+            await user.resource(PODS).update(pod(name))
     with pytest.raises(Forbidden):
         await dev.resource(DEPLOYMENTS).list()
     for name in ("shop-1-a.member1", "shop-1-a.member3", "shop-1-a"):

@@ -25,7 +25,7 @@ from karmada.search.names import GROUP, PROXY, PROXYING, TEMPLATES, VERSION
 from karmada.search.routes import Answerer, Route, route
 from karmada.search.sources import Finder, SourceFinder
 from karmada.search.templates_view import TemplatesView
-from karmada.search.view import MemberRead, member_read, renamed
+from karmada.search.view import InCluster, MemberRead, member_read, renamed, split
 
 ToCluster = Callable[[Cluster, HttpRequest, str, UserInfo], Awaitable[AnyAnswer]]
 """Passes a request on to a path of a member, as a user."""
@@ -121,11 +121,16 @@ class GlobalProxy:
     async def _act_shown(
         self, chosen: Route, request: HttpRequest, path: str, user: UserInfo, shown: TemplatesView
     ) -> AnyAnswer:
-        """Pass a request on to the cluster that the name in the view says, under the name that the object has there."""
+        """Pass a request on to the cluster that the name in the view says, under the name that the object has there.
+        Who may not do there what is asked does not learn whether there is one."""
         where = chosen.path
         if where is None or not chosen.verb or not where.name:
             raise method_not_allowed()
         await shown.loaded()
+        named = split(where.name) or InCluster(where.name, "")
+        ask = Ask(user, chosen.verb, chosen.type, where.namespace, named.name, where.subresource)
+        if (refusal := (await shown.finder(named.cluster).sources(ask)).refusal(ask)) is not None:
+            raise refusal
         meant, mirror = shown.found(chosen)
         caches = self._caches.member(mirror.cluster)
         if caches is None:
