@@ -1,10 +1,13 @@
 """What becomes of a Work in its member: what is written there, said about it, and tried again."""
 
+import asyncio
+
 import pytest
 from tests.controllers.executing import SPACE, Watched, begin, condition, edit, executing, manifest, said, work, works
 from tests.controllers.observing import events
 from tests.controllers.plane import CLUSTERS, CONFIG_MAPS, NAMESPACES, WORKS, on_a_plane, server
 
+from karmada.machinery.controller import MANY
 from karmada.machinery.errors import Conflict, Invalid
 from karmada.machinery.supervisor import Supervisor
 from karmada.machinery.transport import Verb
@@ -301,3 +304,20 @@ def test_a_work_that_is_gone_is_neither_brought_anywhere_nor_reported():
         plane.transport.held = frozenset()
 
     executing(scenario)
+
+
+def test_works_of_a_cluster_that_is_back_are_enqueued_with_turns_for_others_in_between():
+    async def test(plane, member, controller):
+        await plane.condition("m1", "Ready", "False")
+        for number in range(3 * MANY):
+            metadata = {"name": f"w{number}", "namespace": SPACE}
+            await plane.client.resource(WORKS).create({"metadata": metadata, "spec": {"workload": {"manifests": []}}})
+        await plane.clock.sleep(5)
+        await plane.condition("m1", "Ready", "True")
+        before, added = controller.queue.adds, []
+        while controller.queue.adds < before + 3 * MANY:
+            await asyncio.sleep(0)
+            added.append(controller.queue.adds)
+        assert max(after - known for known, after in zip([before, *added], added, strict=False)) == MANY
+
+    executing(test)

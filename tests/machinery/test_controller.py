@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from karmada.machinery.codec import TREE
-from karmada.machinery.controller import DONE, Controller, GiveUp, RequeueAfter, Retry, own_key
+from karmada.machinery.controller import DONE, MANY, Controller, GiveUp, RequeueAfter, Retry, own_key
 from karmada.machinery.errors import Conflict
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
@@ -216,3 +216,16 @@ def test_workers_that_never_wait_let_others_run():
         return turns
 
     assert asyncio.run(main()) > 2
+
+
+def test_many_keys_are_added_with_turns_for_others_in_between():
+    async def main():
+        controller = Controller("many", None, lane=lambda key: key % 3)
+        controller.enqueue_all(range(5 * MANY))
+        added = [len(controller.queue)]
+        while len(controller.queue) < 5 * MANY:
+            await asyncio.sleep(0)
+            added.append(len(controller.queue))
+        return added
+
+    assert asyncio.run(main()) == [MANY * times for times in range(1, 6)]

@@ -14,7 +14,7 @@ import msgspec
 from karmada.api import conditions, evictions
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.bindings import BY_CLUSTER, Binding, BindingKey, Bindings, clusters_of, key_of
+from karmada.controllers.bindings import Binding, BindingKey, Bindings, clusters_of, key_of
 from karmada.controllers.context import Context
 from karmada.controllers.eviction_storm import PAUSED, EvictionStorm, StormOptions
 from karmada.controllers.evictions import record_eviction, requeue
@@ -22,10 +22,12 @@ from karmada.interpreter.model import Operation, gvk
 from karmada.machinery.clock import parse_rfc3339, rfc3339_micro
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.errors import ApiError
-from karmada.machinery.informers.cache import Change
+from karmada.machinery.informers.cache import Change, Item
 from karmada.machinery.informers.informer import Informer
 from karmada.policies.failover.application import PurgeModeRefused, Verdict, judge
 from karmada.policies.failover.state import StateUnavailable
+
+WATCHED = "watched-cluster"
 
 
 class ApplicationFailoverController:
@@ -41,7 +43,7 @@ class ApplicationFailoverController:
         """When copies were first seen unhealthy, on the monotonic clock."""
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         for informer in self._bindings.informers:
-            informer.add_index(BY_CLUSTER, clusters_of)
+            informer.add_index(WATCHED, _watched)
         self._recorders = {
             True: context.recorder(evictions.PRODUCER_BINDING_FAILOVER),
             False: context.recorder(evictions.PRODUCER_CLUSTER_BINDING_FAILOVER),
@@ -125,8 +127,7 @@ class ApplicationFailoverController:
     def _readiness_changed(self, change: Change[Cluster]) -> list[BindingKey]:
         if change.new is None or change.old is None or _is_ready(change.old.value) == _is_ready(change.new.value):
             return []
-        concerned = self._bindings.loaded(BY_CLUSTER, change.key.name)
-        return [BindingKey(*item.key) for item in concerned if _watches_clusters(item.value)]
+        return [BindingKey(*item.key) for item in self._bindings.loaded(WATCHED, change.key.name)]
 
 
 def _concerned(change: Change[Any]) -> list[BindingKey]:
@@ -137,8 +138,10 @@ def _concerned(change: Change[Any]) -> list[BindingKey]:
     return [BindingKey(*change.key)]
 
 
-def _watches_clusters(binding: Binding) -> bool:
-    return binding.spec.failover is not None and binding.spec.failover.application_migration_policy is not None
+def _watched(item: Item[Any]) -> Iterable[str]:
+    """Index function of bindings: the clusters whose readiness decides about their workloads."""
+    failover = item.value.spec.failover
+    return clusters_of(item) if failover is not None and failover.application_migration_policy is not None else ()
 
 
 def _is_ready(cluster: Cluster) -> bool:

@@ -305,8 +305,8 @@ class ExecutionController:
                 continue
             leaving = change.new.value.metadata.deletion_timestamp is not None
             if leaving or is_back(change):
-                for item in self._works.all_items(names.execution_space(change.key.name)):
-                    self.controller.enqueue(item.key)
+                items = self._works.all_items(names.execution_space(change.key.name))
+                self.controller.enqueue_all(item.key for item in items)
 
 
 async def _read(collection: Resource[bytes], key: Key) -> bytes | None:

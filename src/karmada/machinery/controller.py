@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from random import Random
 from typing import Any, Generic, TypeVar
 
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 
 SLICE = 0.005
 """Seconds of uninterrupted work after which a worker lets others run."""
+MANY = 200
+"""Keys that are added in one go."""
 PATIENCE = 1.0
 """Seconds that a key of a limited lane may take before another worker takes the place of the one that waits for it."""
 
@@ -122,6 +125,16 @@ class Controller(Generic[K]):
     def enqueue(self, key: K, priority: int = Priority.NORMAL) -> None:
         """Have a key reconciled soon."""
         self.queue.add(key, priority)
+
+    def enqueue_all(self, keys: Iterable[K]) -> None:
+        """Have many keys reconciled soon. They are added some at a time: a lane or tenant may take a look at each, and
+        others have their turn in between."""
+        rest = iter(keys)
+        some = list(islice(rest, MANY))
+        for key in some:
+            self.queue.add(key)
+        if len(some) == MANY:
+            asyncio.get_running_loop().call_soon(self.enqueue_all, rest)
 
     def watch(self, informer: Informer[T], keys: Callable[[Change[T]], Sequence[K]]) -> None:
         """Have the keys that a function finds in a change reconciled; the first load comes after fresh changes."""

@@ -6,8 +6,9 @@ does not make it look again.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -51,6 +52,8 @@ log = logging.getLogger(__name__)
 DEFAULT_NAME = "default-scheduler"
 WRITERS = 16
 """Attempts under way at the same time; they wait for the API server, not for each other."""
+MANY = 1_000
+"""Bindings that are enqueued in one go."""
 DEADLINE = 60.0
 SAMPLED = 64
 """Every so many attempts each plugin is timed once."""
@@ -200,9 +203,16 @@ class Scheduler:
         if self.snapshot.is_leaving(name):
             # What runs there has to leave, also where the affinity has not meant the cluster for a while.
             concerned |= dict.fromkeys(sorted(own))
-        for key in concerned:
-            self._disturbed.add(key)
+        self._disturbed.update(concerned)
+        self._enqueue_concerned(name, iter(concerned))
+
+    def _enqueue_concerned(self, cluster: str, keys: Iterator[BindingKey]) -> None:
+        """Have them decided; they are enqueued some at a time, so that others have their turn in between."""
+        own, some = self._affinities.going_to(cluster), list(islice(keys, MANY))
+        for key in some:
             self._enqueue(key, "ClusterChanged", background=key not in own)
+        if len(some) == MANY:
+            asyncio.get_running_loop().call_soon(self._enqueue_concerned, cluster, keys)
 
     def _bindings_changed(self, changes: list[Change[Any]]) -> None:
         for change in changes:
