@@ -52,3 +52,32 @@ def test_a_member_that_says_nothing_about_namespaces_holds_nobody_up_for_long() 
         await asyncio.gather(*asking, return_exceptions=True)
 
     run_virtual(scenario)
+
+
+class Slow:
+    """A member that needs a second for each answer."""
+
+    async def send(self, request: Request) -> bytes:
+        await asyncio.sleep(1)
+        review = orjson.loads(cast(bytes, request.body))
+        allowed = "namespace" in review["spec"]["resourceAttributes"]
+        return orjson.dumps({**review, "metadata": {}, "status": {"allowed": allowed}})
+
+
+def test_who_is_asked_about_in_many_namespaces_neither_gives_up_nor_keeps_others_from_a_slow_member() -> None:
+    async def scenario() -> None:
+        client = Client(cast(Any, Slow()))
+        access = MemberAccess(VirtualClock())
+        ann, bob = UserInfo("ann"), UserInfo("bob")
+        loop = asyncio.get_running_loop()
+        spaces = [f"team-{number}" for number in range(72)]
+        asking = asyncio.create_task(access.readable("m", client, Ask(ann, "list", PODS), spaces))
+        await asyncio.sleep(0.5)
+        started = loop.time()
+        assert await access.allows("m", client, Ask(bob, "list", PODS)) is False
+        assert loop.time() - started < 2
+        assert await asking == frozenset(spaces)
+        with pytest.raises(MemberUnavailable, match="more than 20 s"):
+            await access.readable("m", client, Ask(bob, "list", PODS), [f"other-{number}" for number in range(100)])
+
+    run_virtual(scenario)

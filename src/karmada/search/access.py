@@ -22,6 +22,8 @@ SECONDS = 3.0
 """How long a member may take to say what a user may do."""
 WAITING = 6.0
 """How long a question may take with what it waits for others to the same member."""
+TOGETHER = 20.0
+"""How long the questions about all namespaces may take."""
 BELIEVED = 10.0
 """How long its answer is believed."""
 REMEMBERED = 10_000
@@ -29,6 +31,8 @@ NAMESPACES = 200
 """Namespaces of one member that a user without rights to all of them is checked for."""
 AT_ONCE = 8
 """Questions to one member."""
+OF_ONE = 4
+"""Those of them that are about the namespaces of one request, so that other requests need not wait for all of its."""
 
 
 class Ask(NamedTuple):
@@ -77,10 +81,19 @@ class MemberAccess:
     async def readable(self, cluster: str, client: Client, ask: Ask, namespaces: Iterable[str]) -> frozenset[str]:
         """Those of some namespaces that a user may read in, where not all may be read."""
         checked = sorted(set(namespaces))[:NAMESPACES]
-        asks = (ask._replace(namespace=namespace, name="", subresource="") for namespace in checked)
-        asked = [asyncio.ensure_future(self.allows(cluster, client, one)) for one in asks]
+        turns = asyncio.Semaphore(OF_ONE)
+
+        async def allowed_in(namespace: str) -> bool:
+            async with turns:
+                return await self.allows(cluster, client, ask._replace(namespace=namespace, name="", subresource=""))
+
+        asked = [asyncio.ensure_future(allowed_in(namespace)) for namespace in checked]
         try:
-            answers = await asyncio.gather(*asked)
+            async with asyncio.timeout(TOGETHER):
+                answers = await asyncio.gather(*asked)
+        except TimeoutError as error:
+            text = f"cluster {cluster} takes more than {TOGETHER:g} s to say what {ask.user.name} may do"
+            raise MemberUnavailable(text) from error
         finally:
             # A member that let one question pass must not be asked the rest: others wait for its slots.
             for one in asked:
