@@ -67,3 +67,20 @@ async def test_conflicts_are_looked_for_with_a_bounded_number_of_comparisons() -
     all_ = await _conflicts(list(crowd.policies()), cast(Board, crowd), most=1000)
     assert {len(found) for found in few.values()} == {0, 3}
     assert {len(found) for found in all_.values()} == {0, 10}
+
+
+async def test_policies_that_name_other_objects_do_not_end_the_search_for_conflicts() -> None:
+    crowd = Crowd(10, 2)
+    selector = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "team"}
+    others = [
+        msgspec.convert(
+            {
+                "metadata": {"name": f"other{number}", "namespace": "team"},
+                "spec": {"resourceSelectors": [{**selector, "name": f"other{number}"}]},
+            },
+            PropagationPolicy,
+        )
+        for number in range(100)
+    ]
+    found = await _conflicts([*others, *crowd.policies()], cast(Board, crowd), most=20)
+    assert {len(listed) for listed in found.values()} == {0, 10}

@@ -6,6 +6,7 @@ from typing import Any
 
 from karmada.api.codec import to_tree
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, Placement, PropagationPolicy, ResourceSelector
+from karmada.controllers.detector.policy_index import filed, slots
 from karmada.dashboard.answers import PRIVATE
 from karmada.dashboard.board import Board
 from karmada.dashboard.kinds import BINDINGS, POLICIES, WIDE_POLICIES
@@ -23,7 +24,7 @@ CONFLICTS = 20
 """Conflicts of one policy that are listed."""
 COMPARED = 100_000
 _STEP = 200
-"""Comparisons between two turns of others: some milliseconds."""
+"""Selectors, objects and comparisons between two turns of others: some milliseconds."""
 KINDS = ("PropagationPolicy", "ClusterPropagationPolicy")
 
 
@@ -86,31 +87,33 @@ def _row(policy: Policy, held: Counter[str], conflicts: dict[str, list[JSONObjec
 
 async def _conflicts(known: list[Policy], board: Board, most: int = COMPARED) -> dict[str, list[JSONObject]]:
     """Of every policy, the objects that it selects and another holds; no more is looked for after `most` comparisons
-    of a policy with an object, and others get their turn in between."""
-    by_kind: defaultdict[tuple[str, str], list[Policy]] = defaultdict(list)
-    for policy in known:
-        for kind in {(one.api_version, one.kind) for one in policy.spec.resource_selectors}:
-            by_kind[kind].append(policy)
+    of a policy with an object that it may choose by its name, and others get their turn in between."""
+    by_place: defaultdict[str, list[Policy]] = defaultdict(list)
     found: dict[str, list[JSONObject]] = {}
-    compared = 0
+    done = compared = 0
+    for policy in known:
+        before, done = done, done + 1 + len(policy.spec.resource_selectors)
+        if before // _STEP < done // _STEP:
+            await asyncio.sleep(0)
+        for place in filed(policy):
+            by_place[place].append(policy)
     for row in board.workload_rows():
         reference = row["ref"]
-        near: list[PropagationPolicy] = []
-        wide: list[ClusterPropagationPolicy] = []
-        for one in by_kind.get((reference["apiVersion"], reference["kind"]), ()):
-            if not isinstance(one, PropagationPolicy):
-                wide.append(one)
-            elif one.metadata.namespace == reference["namespace"]:
-                near.append(one)
-        if len(near) + len(wide) < 2:
+        namespace = reference["namespace"]
+        subject = Subject(reference["apiVersion"], reference["kind"], namespace, reference["name"], {})
+        places = (place for scope in dict.fromkeys(("", namespace)) for place in slots(scope, subject))
+        may_choose = {id(one): one for place in places for one in by_place.get(place, ())}.values()
+        near = [one for one in may_choose if isinstance(one, PropagationPolicy)]
+        wide = [one for one in may_choose if isinstance(one, ClusterPropagationPolicy)]
+        before, done = done, done + 1 + len(may_choose)
+        if before // _STEP < done // _STEP:
+            await asyncio.sleep(0)
+        if len(may_choose) < 2:
             continue
-        before, compared = compared, compared + len(near) + len(wide)
+        compared += len(may_choose)
         if compared > most:
             break
-        if before // _STEP < compared // _STEP:
-            await asyncio.sleep(0)
-        labels = board.labels(key_of(reference))
-        subject = Subject(reference["apiVersion"], reference["kind"], reference["namespace"], reference["name"], labels)
+        subject = subject._replace(labels=board.labels(key_of(reference)))
         everybody: list[Policy] = [*near, *wide]
         choosing = [one for one in everybody if fit(one, subject) is not Match.NONE]
         if len(choosing) < 2:

@@ -34,7 +34,11 @@ class TemplateKey(NamedTuple):
 
 def selects(item: Item[Any]) -> Set[str]:
     """Index function of policies."""
-    policy = item.value
+    return filed(item.value)
+
+
+def filed(policy: Any) -> Set[str]:
+    """Where a policy is filed: it may choose what looks for one of these."""
     scope = policy.metadata.namespace
     return {
         _slot(scope or selector.namespace, selector, selector.name or ANY)
