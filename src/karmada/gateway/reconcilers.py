@@ -17,12 +17,14 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.names import binding_name
 from karmada.api.networking.v1alpha1 import MultiClusterIngress, MultiClusterService
 from karmada.api.work.v1alpha2 import ResourceBinding
+from karmada.apiserver.requests import offload
 from karmada.gateway.balancing import Balancer
 from karmada.gateway.certificates import BadCertificate, Certificates, context_of
 from karmada.gateway.endpoints import DERIVED, Standing, declared_ports, of_slices, port_name, provider_of, standing
 from karmada.gateway.gateway_api import GatewayApi
+from karmada.gateway.making import NOTHING, made
 from karmada.gateway.members import SLICES, MemberSlices, OpenMember, ServiceKey
-from karmada.gateway.routes import IngressKey, Problem, Table, build
+from karmada.gateway.routes import IngressKey, Problem, Table
 from karmada.gateway.rules import Backend
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
@@ -38,6 +40,10 @@ from karmada.membership.component_roles import CERTIFICATE_ROLE, user_of
 SERVICES = GroupVersionResource("", "v1", "services")
 ROUTES = "routes"
 UNHEARD_SECONDS = 5.0
+PLACE = 200
+"""What a path of an HTTPRoute counts for, in bytes of an ingress."""
+REST = 10
+"""How many times longer than it took to make the table it stays."""
 REREAD_SECONDS = 60.0
 """How soon a renewed certificate is used: the gateway may read Secrets by name, not follow them."""
 
@@ -70,14 +76,16 @@ class GatewayReconcilers:
         self._report = report
         self._class = class_name
         self._certificates = certificates
-        self.table = Table()
+        self.made = NOTHING
         self.balancers: dict[Backend, Balancer] = {}
         self.states: dict[ServiceKey, ServiceState] = {}
         self.secrets: dict[ServiceKey, SSL.Context | Problem] = {}
         """By namespace and name of the Secret."""
-        self._wanted: dict[ServiceKey, list[Backend]] = {}
-        self._users: dict[Backend, list[IngressKey]] = {}
-        """The ingresses that lead to each backend."""
+        self._balanced: dict[ServiceKey, list[Backend]] = {}
+        """The backends of each Service that have a balancer."""
+        self._clock = clock
+        self._rested = 0.0
+        """From when on the table may be made again."""
         self.ingresses = informers.of(MultiClusterIngress)
         self._exposed = informers.of(MultiClusterService)
         self._clusters: Informer[Cluster] = informers.of(Cluster)
@@ -97,7 +105,7 @@ class GatewayReconcilers:
         )
         self.members = MemberSlices(open_member, self._enqueue, clock)
         self.api = GatewayApi(client, informers, lambda: self.routes.enqueue(ROUTES), class_name or "karmada", clock)
-        self.routes.watch(self.ingresses, lambda change: [ROUTES])
+        self.routes.watch(self.ingresses, self._of_ingress)
         self.services.watch(self._services, lambda change: self._if_wanted(change.key.namespace, change.key.name))
         self.services.watch(self._exposed, lambda change: self._if_wanted(change.key.namespace, change.key.name))
         self.services.watch(self._slices, self._of_slice)
@@ -114,27 +122,33 @@ class GatewayReconcilers:
 
     # The table.
 
+    @property
+    def table(self) -> Table:
+        """The routes of the moment."""
+        return self.made.table
+
     async def reconcile_routes(self, _: str) -> Result:
         """Make the table anew, and have Services and Secrets looked at that it needs now or no longer."""
         if not self.api.known:
             return DONE  # comes again when it is: hosts belong to whoever named them first
-        table = build(self.ingresses.values(), self._class, self.api.routes())
-        self._users = table.backends()
-        wanted: dict[ServiceKey, list[Backend]] = {}
-        for backend in self._users:
-            wanted.setdefault((backend.namespace, backend.service), []).append(backend)
-        before, self._wanted = self._wanted, wanted
-        dropped, self.table = self.table.problems, table
-        for key in [*wanted, *(key for key in before if key not in wanted)]:
-            if before.get(key) != wanted.get(key):
-                self.services.enqueue(key)
-        needed = {(found.ingress.namespace, found.secret) for found in table.certificates.values()}
-        for key in [key for key in self.secrets if key not in needed]:
-            del self.secrets[key]
-        for key in needed:
-            self.certificates.enqueue(key)
+        started = self._clock.monotonic()
+        if started < self._rested:
+            return RequeueAfter(self._rested - started)
+        items, routes = self.ingresses.all_items(), self.api.routes()
+        size = sum(item.cost for item in items) + PLACE * sum(len(route.places) for route in routes)
+        now = self.made = await offload.run(size, made, [item.value for item in items], self._class, routes, self.made)
+        # Who edits a large ingress in a loop does not take the time in which requests are carried.
+        ended = self._clock.monotonic()
+        self._rested = ended + REST * (ended - started)
+        for service in now.stale:
+            self.services.enqueue(service)
+        for secret in [secret for secret in self.secrets if secret not in now.certified]:
+            del self.secrets[secret]
+        for secret in now.certified:
+            if secret not in self.secrets:
+                self.certificates.enqueue(secret)
         self._use_certificates()
-        for ingress in {**dropped, **table.problems}:
+        for ingress in now.touched:
             self._report(ingress)
         self.ready = True
         return DONE
@@ -143,10 +157,12 @@ class GatewayReconcilers:
 
     async def reconcile_service(self, key: ServiceKey) -> Result:
         """Find the endpoints of a Service."""
-        backends = self._wanted.get(key, [])
-        for backend in [known for known in self.balancers if known[:2] == key and known not in backends]:
-            del self.balancers[backend]
+        backends = self.made.wanted.get(key, [])
+        for backend in self._balanced.get(key, ()):
+            if backend not in self.made.users:
+                self.balancers.pop(backend, None)
         if not backends:
+            self._balanced.pop(key, None)
             self.states.pop(key, None)
             await self.members.follow(key, set())
             return DONE
@@ -181,6 +197,7 @@ class GatewayReconcilers:
         problems: list[Problem],
     ) -> None:
         seen: dict[str, Standing] = {}
+        self._balanced[key] = list(backends)
         for backend in backends:
             port = port_name(backend.port, declared)
             if port is None and not problems:
@@ -204,7 +221,7 @@ class GatewayReconcilers:
         )
         if self.states.get(key) != state:
             self.states[key] = state
-            for ingress in {ingress for backend in backends for ingress in self._users.get(backend, ())}:
+            for ingress in {ingress for backend in backends for ingress in self.made.users.get(backend, ())}:
                 self._report(ingress)
 
     def _imported(self, key: ServiceKey) -> list[tuple[str, JSONObject]]:
@@ -234,7 +251,7 @@ class GatewayReconcilers:
 
     async def reconcile_certificate(self, key: ServiceKey) -> Result:
         """Read the certificate of a Secret; again after a while, as it may be renewed."""
-        users = [found.ingress for found in self.table.certificates.values() if (found.ingress[0], found.secret) == key]
+        users = self.made.certified.get(key)
         if not users:
             return DONE
         namespace, name = key
@@ -269,12 +286,22 @@ class GatewayReconcilers:
 
     # What a change concerns.
 
+    def _of_ingress(self, change: Change[MultiClusterIngress]) -> list[str]:
+        """The table, unless only the status of an ingress changed, which gateways write themselves."""
+        self._report(IngressKey(*change.key))
+        if change.old is not None and change.new is not None:
+            before, after = change.old.value.metadata, change.new.value.metadata
+            leaves = before.deletion_timestamp != after.deletion_timestamp
+            if before.generation == after.generation and after.generation and not leaves:
+                return []
+        return [ROUTES]
+
     def _enqueue(self, key: ServiceKey) -> None:
         self.services.enqueue(key)
 
     def _if_wanted(self, namespace: str, name: str) -> list[ServiceKey]:
         names = (name, name.removeprefix(DERIVED))
-        return [(namespace, each) for each in dict.fromkeys(names) if (namespace, each) in self._wanted]
+        return [(namespace, each) for each in dict.fromkeys(names) if (namespace, each) in self.made.wanted]
 
     def _of_slice(self, change: Change[JSONObject]) -> list[ServiceKey]:
         services = {service for item in (change.old, change.new) if item is not None for service in _service_of(item)}
@@ -286,7 +313,7 @@ class GatewayReconcilers:
 
     def _of_cluster(self, change: Change[Cluster]) -> list[ServiceKey]:
         old, new = (item.value if item is not None else None for item in (change.old, change.new))
-        return list(self._wanted) if old is None or new is None or standing(old) != standing(new) else []
+        return list(self.made.wanted) if old is None or new is None or standing(old) != standing(new) else []
 
 
 def _service_of(item: Item[JSONObject]) -> list[str]:

@@ -1,0 +1,82 @@
+"""What an edit of one ingress costs the gateway, which carries the requests of everybody meanwhile."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+from tests.controllers.plane import HUB, Plane
+from tests.gateway.test_routes import ingress, path
+from tests.growth import Work, excess, grows, work
+
+from karmada.api.networking.v1alpha1 import MultiClusterIngress
+from karmada.gateway.making import NOTHING, Made, made
+from karmada.gateway.reconcilers import ROUTES, GatewayReconcilers
+from karmada.gateway.routes import IngressKey
+from karmada.machinery.client import type_of
+from karmada.machinery.clock import REAL
+from karmada.machinery.controller import DONE, RequeueAfter
+from karmada.machinery.supervisor import Supervisor
+
+
+def of_host(number: int, service: str = "s", generation: int = 1) -> MultiClusterIngress:
+    tls = [{"secretName": f"c{number}"}]
+    found = ingress((f"h{number}", [path("/", f"{service}{number}")]), name=f"w{number}", age=number % 60, tls=tls)
+    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, generation=generation))
+
+
+def key(name: str) -> IngressKey:
+    return IngressKey("default", name)
+
+
+def test_an_edit_concerns_the_ingress_its_services_and_those_it_takes_a_host_from_or_gives_one_to() -> None:
+    before = made([of_host(number) for number in range(5)], "", [], NOTHING)
+    assert (len(before.touched), len(before.stale), len(before.certified)) == (5, 5, 5)
+    edited = [of_host(0), of_host(1, "other", 2), of_host(2, generation=2), *map(of_host, (3, 4))]
+    after = made(edited, "", [], before)
+    assert after.touched == [key("w1"), key("w2")]
+    assert set(after.stale) == {("default", "s1"), ("default", "other1")}
+    thief = ingress(("h3", [path("/", "thief")]), name="thief", age=0)
+    robbed = made([thief, *edited], "", [], after)
+    assert set(robbed.touched) == {key("thief"), key("w3")}
+    assert set(made(edited, "", [], robbed).touched) == {key("thief"), key("w3")}
+    assert made(edited, "", [], after) == Made(*after[:5], [], [])
+
+
+def test_what_a_table_needs_is_found_without_comparing_all_with_all() -> None:
+    def measured(count: int) -> Work:
+        ingresses = [of_host(number) for number in range(count)]
+        before = made(ingresses, "", [], NOTHING)
+        return work(lambda: len(made([*ingresses[1:], of_host(0, "other", 2)], "", [], before).stale))
+
+    assert not grows(excess(measured) or Work(0, 0, 0))
+
+
+def test_a_large_table_is_made_beside_the_requests_and_not_again_at_once() -> None:
+    async def scenario() -> None:
+        async with HUB.server() as hub, Supervisor(REAL) as supervisor:
+            plane: Any = Plane(hub, supervisor, REAL)
+            rules = [
+                {"host": f"h{n}", "http": {"paths": [{"pathType": "Prefix", **path(f"/{m}", "s")} for m in range(50)]}}
+                for n in range(50)
+            ]
+            tree = {"metadata": {"name": "large", "namespace": "default"}, "spec": {"rules": rules}}
+            await plane.client.resource(type_of(MultiClusterIngress)).create(tree)
+            unused = cast(Any, SimpleNamespace(replace=lambda contexts: None))
+            reported: list[IngressKey] = []
+            informers = plane.context.informers
+            gateway = GatewayReconcilers(plane.client, informers, unused, unused, reported.append, clock=REAL)
+            gateway.api.known = True
+            await gateway.ingresses.synced()
+            making = asyncio.create_task(gateway.reconcile_routes(ROUTES))
+            turns = 0
+            while not making.done():
+                await asyncio.sleep(0)
+                turns += 1
+            assert (await making, turns > 10) == (DONE, True)
+            assert gateway.table.match("h7", "/7") is not None
+            assert key("large") in reported
+            assert isinstance(await gateway.reconcile_routes(ROUTES), RequeueAfter)
+
+    HUB.prepare()
+    asyncio.run(scenario())
