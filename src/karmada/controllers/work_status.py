@@ -150,9 +150,10 @@ class WorkStatusController:
             if change.new is None:
                 self._pace.forget(names.execution_space(change.key.name))
             if self._works.has_synced and is_back(change):
-                for item in self._works.all_items(names.execution_space(change.key.name)):
-                    self._reporter.forget(item.key)
-                    self.controller.queue.add(item.key, Priority.INITIAL)
+                keys = [item.key for item in self._works.all_items(names.execution_space(change.key.name))]
+                for key in keys:
+                    self._reporter.forget(key)
+                self.controller.enqueue_all(keys, Priority.INITIAL)
 
     def _member_changed(self, cluster: str, type_: GroupVersionResource, changes: list[Change[JSONObject]]) -> None:
         space = names.execution_space(cluster)

@@ -126,15 +126,15 @@ class Controller(Generic[K]):
         """Have a key reconciled soon."""
         self.queue.add(key, priority)
 
-    def enqueue_all(self, keys: Iterable[K]) -> None:
+    def enqueue_all(self, keys: Iterable[K], priority: int = Priority.NORMAL) -> None:
         """Have many keys reconciled soon. They are added some at a time: a lane or tenant may take a look at each, and
         others have their turn in between."""
         rest = iter(keys)
         some = list(islice(rest, MANY))
         for key in some:
-            self.queue.add(key)
+            self.queue.add(key, priority)
         if len(some) == MANY:
-            asyncio.get_running_loop().call_soon(self.enqueue_all, rest)
+            asyncio.get_running_loop().call_soon(self.enqueue_all, rest, priority)
 
     def watch(self, informer: Informer[T], keys: Callable[[Change[T]], Sequence[K]]) -> None:
         """Have the keys that a function finds in a change reconciled; the first load comes after fresh changes."""
