@@ -1,5 +1,7 @@
 """Slices of exported Services in the control plane: made from Works, kept right, and taken away with them."""
 
+import sys
+
 import pytest
 from tests.controllers.plane import CLUSTERS, WORKS, on_a_plane
 from tests.controllers.test_endpointslice_dispatch import SLICES, TOLERANCE, collected, exported, ready, slice_of
@@ -9,6 +11,7 @@ from karmada.controllers.endpointslice_import import EndpointOptions, EndpointSl
 from karmada.machinery.client import type_of
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import Verb
+from karmada.works.slices import Use
 
 EXPORT = "ServiceExport"
 NAME = "endpointslice.karmada.io/name"
@@ -193,5 +196,28 @@ def test_a_cluster_into_which_nobody_brought_the_export_offers_nothing():
             await bindings.patch("web-serviceexport", {"spec": spec}, "default")
             await plane.clock.sleep(2)
             assert await imported(plane) == offering
+
+    importing(scenario)
+
+
+def test_works_without_a_slice_are_not_looked_at_when_their_cluster_changes():
+    looked = 0
+
+    def profile(frame, event, argument):
+        nonlocal looked
+        looked += event == "call" and frame.f_code is Use.service.__code__
+
+    async def scenario(plane, controller, name):
+        for number in range(100):
+            metadata = {"name": f"w{number}", "namespace": "karmada-es-a"}
+            await plane.client.resource(WORKS).create({"metadata": metadata, "spec": {"workload": {"manifests": []}}})
+        await plane.clock.sleep(2)
+        sys.setprofile(profile)
+        try:
+            await ready(plane, "a", "False")
+            await plane.clock.sleep(2)
+        finally:
+            sys.setprofile(None)
+        assert looked < 10, looked
 
     importing(scenario)

@@ -5,7 +5,7 @@ traffic from, are withdrawn and come back. Two providers never write one object 
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from karmada.api import annotations, conditions, events, finalizers, labels, names
@@ -277,20 +277,19 @@ class EndpointSliceDispatcher:
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         """A cluster may concern very many slices: those that change meanwhile go first."""
         for change in changes:
-            for key in self._concerned(change):
-                self.controller.enqueue(key, Priority.INITIAL)
+            if offers_changed(change) and self._wanted.has_synced and self._works.has_synced:
+                self.controller.enqueue_all(self._concerned(change), Priority.INITIAL)
 
-    def _concerned(self, change: Change[Cluster]) -> list[MemberKey]:
+    def _concerned(self, change: Change[Cluster]) -> Iterator[MemberKey]:
         """All slices that a cluster offers; and all that it may get, if it can take them since this change."""
-        if not offers_changed(change) or not self._wanted.has_synced or not self._works.has_synced:
-            return []
-        offered = self._works.indexed(OFFERED_BY, change.key.name)
-        keys = {key for work in offered if (key := collected_slice(work)) is not None}
+        for item in self._works.indexed_items(OFFERED_BY, change.key.name):
+            if (key := collected_slice(item.value)) is not None:
+                yield key
         before, after = (can_consume(item.value if item is not None else None) for item in (change.old, change.new))
         if after and not before:
-            found = (self._wanted.indexed_items(NAMES_CLUSTER, which) for which in (change.key.name, EVERY))
-            keys.update(key for items in found for item in items for key in self._slices(item.key))
-        return sorted(keys)
+            for which in (change.key.name, EVERY):
+                for service in self._wanted.indexed_items(NAMES_CLUSTER, which):
+                    yield from self._slices(service.key)
 
     def _slices(self, service: Key) -> list[MemberKey]:
         """The slices that were collected for a MultiClusterService or dispatched for it."""

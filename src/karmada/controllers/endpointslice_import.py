@@ -135,8 +135,7 @@ class EndpointSliceImporter:
     def _cluster_changed(self, change: Change[Cluster]) -> list[Key]:
         if not offers_changed(change) or not self._works.has_synced:
             return []
-        works = self._works.values(names.execution_space(change.key.name))
-        return [Key(w.metadata.namespace, w.metadata.name) for w in works if EXPORT.service(w) is not None]
+        return [item.key for item in self._works.indexed_items(OF_EXPORT, names.execution_space(change.key.name))]
 
     def _binding_changed(self, change: Change[ResourceBinding]) -> list[Key]:
         """The Works of a Service that is exported from other clusters than before."""
@@ -156,9 +155,9 @@ def _exporting(binding: ResourceBinding | None) -> frozenset[str]:
 
 
 def _export_of(item: Item[Work]) -> Iterable[str]:
-    """Index function of Works: the exported Service whose slice they hold."""
+    """Index function of Works: the exported Service whose slice they hold, and the execution space of such a one."""
     service = EXPORT.service(item.value)
-    return () if service is None else (f"{service.namespace}/{service.name}",)
+    return () if service is None else (f"{service.namespace}/{service.name}", item.key.namespace)
 
 
 def _merged(current: JSONObject | None, wanted: JSONObject) -> JSONObject:
