@@ -184,3 +184,16 @@ async def test_defaults_of_a_copied_part_stay_in_the_copy(api):
     patched = await api.patch("deployments", "d", copied, PatchType.JSON)
     assert patched["metadata"]["labels"] == {"app": "a"}
     assert patched["spec"]["strategy"]["type"] == "RollingUpdate"
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"),
+    [(PatchType.MERGE, ["no map"]), (PatchType.JSON, {"no": "list"}), (PatchType.STRATEGIC, "no map")],
+    ids=["merge", "JSON", "strategic"],
+)
+async def test_that_there_is_no_such_object_is_said_before_what_is_wrong_with_a_patch(api, kind, patch):
+    with pytest.raises(errors.NotFound, match='configmaps "a" not found'):
+        await api.patch("configmaps", "a", patch, kind)
+    await api.create("configmaps", configmap("a", k="v"))
+    with pytest.raises(errors.BadRequest, match="error decoding patch"):
+        await api.patch("configmaps", "a", patch, kind)

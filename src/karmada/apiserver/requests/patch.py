@@ -7,6 +7,7 @@ import orjson
 from karmada.api import json_patch, merge_patch
 from karmada.api.go_text import format_value
 from karmada.apiserver import json_text
+from karmada.apiserver.failures import not_found
 from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests import bodies, decoding, metadata, offload, patch_errors
@@ -33,7 +34,12 @@ async def patch(context: Context, call: Call) -> Answer:
         return await apply(context, call)
     options = write_options(dict(call.params), "PatchOptions")
     size = offload.size_of(call)
-    document = patch_body(call, kind) if size < LARGE else await offload.run(size, patch_body, call, kind)
+    try:
+        document = patch_body(call, kind) if size < LARGE else await offload.run(size, patch_body, call, kind)
+    except Failure:
+        if context.store.get(call.served.key, call.namespace, call.name) is None:
+            raise not_found(call.served.type.group, call.served.type.plural, call.name) from None
+        raise
     known = kind is PatchType.MERGE and decoding.is_known(call.served, document)
     check = bodies.operation_warnings if kind is PatchType.JSON else bodies.duplicates
     found = check(call, document) if size < LARGE else await offload.run(size, check, call, document)
