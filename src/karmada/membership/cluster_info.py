@@ -23,6 +23,8 @@ from karmada.membership.refusal import Refused
 from karmada.membership.token import Token, pin
 
 PAUSE = 1.0
+QUIET = 5.0
+"""Seconds after which it is said what is waited for."""
 _DOUBT = "couldn't validate the identity of the API Server: "
 
 
@@ -62,8 +64,8 @@ async def _signed(
     server: str, token: Token, patience: float, clock: Clock, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """The content of `cluster-info` once it carries a good signature."""
-    said = ""
-    until = clock.monotonic() + patience
+    said, begun = "", clock.monotonic()
+    until = begun + patience
     hub = Client(HttpTransport(Target(server, insecure=True)), timeout=10.0)
     try:
         while True:
@@ -74,7 +76,7 @@ async def _signed(
                 text = "there is no cluster-info ConfigMap" if isinstance(error, NotFound) else str(error)
                 if clock.monotonic() >= until:
                     raise Refused(_DOUBT + text) from None
-                if text != said:
+                if text != said and clock.monotonic() - begun >= QUIET:
                     said = text
                     say(f"[discovery] Waiting for {server}, up to {patience:g} s: {text}")
             await clock.sleep(PAUSE)
