@@ -6,12 +6,12 @@ import msgspec
 import orjson
 import pytest
 
-from karmada.api.meta import Condition, ObjectMeta
+from karmada.api.meta import Condition, ObjectMeta, find_condition
 from karmada.api.work.v1alpha1 import ManifestStatus, ResourceIdentifier, Work, WorkloadTemplate, WorkSpec, WorkStatus
 from karmada.api.work.v1alpha2 import Component, ObjectReference, ResourceBindingSpec, TargetCluster
 from karmada.works.build import work_name
 from karmada.works.copies import Facts, copies_of, counts_replicas, share_of
-from karmada.works.status import aggregate, condition, counted, is_applied, is_fully_applied, manifest_status
+from karmada.works.status import aggregate, counted, is_applied, is_fully_applied, manifest_status
 
 RESOURCE = ObjectReference(api_version="apps/v1", kind="Deployment", namespace="shop", name="web")
 READY = Facts(lambda cluster: True, 0.0)
@@ -93,8 +93,8 @@ def test_a_binding_is_fully_applied_when_every_cluster_has_it(clusters, works, w
 
 def test_a_work_is_applied_when_its_condition_says_so() -> None:
     assert [is_applied(work(applied=status)) for status in ("True", "False", None)] == [True, False, False]
-    assert condition(work(), "Available") is None
-    found = condition(work(), "Applied")
+    assert find_condition(work().status.conditions, "Available") is None
+    found = find_condition(work().status.conditions, "Applied")
     assert found is not None
     assert found.type == "Applied"
 

@@ -1,5 +1,6 @@
 """The metadata, conditions, selectors and error objects that all Kubernetes kinds share."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -90,6 +91,20 @@ class Condition(Struct, frozen=True, kw_only=True):
     """The same for people."""
     observed_generation: Annotated[Int64, Schema(minimum=0)] = 0
     """The generation of the object that was looked at."""
+
+
+def find_condition(conditions: Iterable[Condition], type_: str) -> Condition | None:
+    """The condition of a type."""
+    for condition in conditions:
+        if condition.type == type_:
+            return condition
+    return None
+
+
+def is_true(conditions: Iterable[Condition], type_: str) -> bool:
+    """Whether there is the condition of a type, and it is True."""
+    found = find_condition(conditions, type_)
+    return found is not None and found.status == "True"
 
 
 def set_condition(existing: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:

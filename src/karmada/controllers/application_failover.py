@@ -13,6 +13,7 @@ import msgspec
 
 from karmada.api import conditions, evictions
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import find_condition
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import Binding, BindingKey, Bindings, clusters_of, key_of
 from karmada.controllers.context import Context
@@ -146,7 +147,7 @@ def _watched(item: Item[Any]) -> Iterable[str]:
 
 def _is_ready(cluster: Cluster) -> bool:
     """Whether a cluster is ready; one that has not reported yet is not held against its workloads."""
-    ready = next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
+    ready = find_condition(cluster.status.conditions, conditions.READY)
     return ready is None or ready.status == "True"
 
 

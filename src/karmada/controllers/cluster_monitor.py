@@ -10,7 +10,7 @@ import msgspec
 
 from karmada.api import conditions, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import Condition, set_condition
+from karmada.api.meta import Condition, find_condition, set_condition
 from karmada.controllers.context import Context
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.clock import parse_rfc3339, rfc3339
@@ -141,7 +141,7 @@ def _renewed(lease: JSONObject) -> str:
 
 
 def _ready(cluster: Cluster) -> Condition | None:
-    return next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
+    return find_condition(cluster.status.conditions, conditions.READY)
 
 
 def _new_cluster(change: Change[Cluster]) -> list[str]:

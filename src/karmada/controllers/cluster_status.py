@@ -18,7 +18,7 @@ import msgspec
 
 from karmada.api import conditions, events, finalizers
 from karmada.api.cluster.v1alpha1 import APIEnablement, APIResource, Cluster, ClusterStatus
-from karmada.api.meta import Condition, set_condition
+from karmada.api.meta import Condition, find_condition, set_condition
 from karmada.controllers.context import Context
 from karmada.controllers.objects import with_condition
 from karmada.machinery.backoff import BackoffPolicy
@@ -246,7 +246,7 @@ class ClusterStatusController:
 
     async def _write(self, cluster: Cluster, health: Health, collected: ClusterStatus | None) -> None:
         now = self._context.clock.now()
-        shown = next((c for c in cluster.status.conditions if c.type == conditions.READY), None)
+        shown = find_condition(cluster.status.conditions, conditions.READY)
         word = self._threshold.publish(
             cluster.metadata.name, health.status, shown.status if shown else None, self._context.clock.monotonic()
         )

@@ -6,13 +6,14 @@ import msgspec
 
 from karmada.api import conditions
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import is_true
 from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 
 
 def is_ready(cluster: Cluster) -> bool:
     """Whether the cluster accepts workloads."""
-    return any(c.type == conditions.READY and c.status == "True" for c in cluster.status.conditions)
+    return is_true(cluster.status.conditions, conditions.READY)
 
 
 def stays(cluster: Cluster | None) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from karmada.api import conditions, events
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import find_condition, is_true
 from karmada.controllers.context import Context
 from karmada.controllers.objects import with_status_condition
 from karmada.machinery.committer import Committer, Written
@@ -102,9 +103,9 @@ class EvictionStormController:
 
 
 def _readiness(cluster: Cluster) -> bool | None:
-    found = next((c.status for c in cluster.status.conditions if c.type == conditions.READY), None)
-    return None if found is None else found == "True"
+    found = find_condition(cluster.status.conditions, conditions.READY)
+    return None if found is None else found.status == "True"
 
 
 def _is_paused(cluster: Cluster) -> bool:
-    return any(c.type == conditions.EVICTIONS_PAUSED and c.status == "True" for c in cluster.status.conditions)
+    return is_true(cluster.status.conditions, conditions.EVICTIONS_PAUSED)

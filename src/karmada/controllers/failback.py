@@ -13,6 +13,7 @@ import msgspec
 from karmada.api import conditions, events, labels
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.decision import Placed
+from karmada.api.meta import find_condition, is_true
 from karmada.api.policy.v1alpha1 import FailbackBehavior
 from karmada.api.timestamps import parse
 from karmada.controllers.bindings import Binding, BindingKey, Bindings, key_of
@@ -25,7 +26,7 @@ from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item
 from karmada.machinery.informers.informer import Informer
-from karmada.policies.failover.failback import condition_of, gained, is_settled, max_moves, wait
+from karmada.policies.failover.failback import gained, is_settled, max_moves, wait
 from karmada.policies.failover.last_copy import is_replaced
 from karmada.scheduler.core.decide import NoPlacement, decide
 from karmada.scheduler.core.request import Settings
@@ -74,7 +75,7 @@ class FailbackController:
         if binding is None or binding.metadata.deletion_timestamp is not None:
             self._begun.pop(key, None)
             return DONE
-        behaviour, under_way = _behaviour(binding), condition_of(binding.status, conditions.FAILING_BACK)
+        behaviour, under_way = _behaviour(binding), find_condition(binding.status.conditions, conditions.FAILING_BACK)
         if under_way is not None and under_way.status == "True":
             if behaviour is None:
                 return await self._end(binding, conditions.REASON_FAILBACK_ENDED, "the policy has no failback any more")
@@ -187,8 +188,7 @@ def _policies(item: Item[Any]) -> Iterable[str]:
 
 
 def _is_moving(binding: Binding) -> bool:
-    found = condition_of(binding.status, conditions.FAILING_BACK)
-    return found is not None and found.status == "True"
+    return is_true(binding.status.conditions, conditions.FAILING_BACK)
 
 
 def _has_better_terms(binding: Binding) -> bool:

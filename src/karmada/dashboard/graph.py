@@ -6,12 +6,12 @@ from karmada.api import names
 from karmada.api.conditions import APPLIED
 from karmada.api.counting import counted
 from karmada.api.decision import Attempt
+from karmada.api.meta import find_condition, is_true
 from karmada.dashboard.rows import CLUSTER_VERSION, POLICY_VERSION, JSONObject, Ref, ref, ref_of
 from karmada.explain.why.facts import Binding, Facts, MemberFacts
 from karmada.explain.why.links import Link
 from karmada.explain.why.scheduling import one_remedy
 from karmada.explain.why.verdicts import reason
-from karmada.works.status import condition
 
 PODS = 20
 """Pods of one cluster that get a node each; more share one."""
@@ -142,7 +142,7 @@ def _target(
     overrides: list[JSONObject],
 ) -> None:
     known = next((one for one in facts.clusters if one.metadata.name == cluster), None)
-    ready = known is not None and any(one.type == "Ready" and one.status == "True" for one in known.status.conditions)
+    ready = known is not None and is_true(known.status.conditions, "Ready")
     share = counted(replicas, "replica") if replicas else "the whole object"
     sentence = share if ready else f"{share}; the cluster is not ready" if known else f"{share}; the cluster is gone"
     node = made.node(
@@ -179,7 +179,7 @@ def _work(made: Graph, facts: Facts, cluster: str, by_name: dict[str, Link], abo
         lost = made.node(f"work/{cluster}", "work", "no Work", "wait", sentence, cluster=cluster)
         made.edge(above, lost, "wait")
         return
-    applied = condition(work, APPLIED)
+    applied = find_condition(work.status.conditions, APPLIED)
     state = "wait" if applied is None else "ok" if applied.status == "True" else "bad"
     sentence = (
         "not delivered yet" if applied is None else "applied" if state == "ok" else applied.message or "not applied"

@@ -5,6 +5,7 @@ from typing import Any
 
 from karmada.api.counting import counted
 from karmada.api.duration import human
+from karmada.api.meta import find_condition
 from karmada.api.timestamps import parse
 from karmada.api.work.v1alpha2 import AggregatedStatusItem, TargetCluster
 from karmada.explain.why.facts import Binding, Facts, MemberFacts
@@ -76,7 +77,7 @@ def _cluster(facts: Facts, target: TargetCluster, item: AggregatedStatusItem | N
     if work is None:
         node.children.append(Node("Work", "-", "does not exist yet", "wait"))
         return node
-    applied = next((one for one in work.status.conditions if one.type == "Applied"), None)
+    applied = find_condition(work.status.conditions, "Applied")
     fine = applied is not None and applied.status == "True"
     state = "Applied" if fine else (applied.message if applied is not None else "not delivered yet")
     parcel = Node(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from karmada.api import annotations, conditions, labels, names
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import is_true
 from karmada.api.name_rules import dns_subdomain
 from karmada.api.networking.v1alpha1 import MultiClusterService
 from karmada.api.remedy.v1alpha1 import RemedyAction
@@ -44,7 +45,7 @@ def standing(cluster: Cluster | None) -> Standing:
         return Standing.BLOCKED
     if RemedyAction.TRAFFIC_CONTROL in cluster.status.remedy_actions:
         return Standing.BLOCKED
-    ready = any(c.type == conditions.READY and c.status == "True" for c in cluster.status.conditions)
+    ready = is_true(cluster.status.conditions, conditions.READY)
     return Standing.UP if ready else Standing.DOWN
 
 

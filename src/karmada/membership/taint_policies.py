@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from karmada.api.cluster.v1alpha1 import Cluster, Taint
-from karmada.api.meta import Condition
+from karmada.api.meta import Condition, find_condition
 from karmada.api.policy.v1alpha1 import ClusterTaintPolicy, MatchCondition
 from karmada.policies.cluster_affinity import cluster_matches
 
@@ -35,7 +35,7 @@ def _all_hold(tests: Sequence[MatchCondition], conditions: Sequence[Condition]) 
 
 
 def _holds(test: MatchCondition, conditions: Sequence[Condition]) -> bool:
-    found = next((condition for condition in conditions if condition.type == test.condition_type), None)
+    found = find_condition(conditions, test.condition_type)
     if found is None:
         return False
     return (found.status in test.status_values) is (test.operator == "In")

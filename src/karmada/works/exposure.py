@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from karmada.api import conditions, events
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.meta import find_condition, is_true
 from karmada.api.networking.v1alpha1 import ClusterSelector, ExposureType, MultiClusterService
 from karmada.api.remedy.v1alpha1 import RemedyAction
 from karmada.api.timestamps import TimestampError, parse
@@ -29,7 +30,7 @@ def standing(cluster: Cluster | None, now: float, tolerance: float) -> Standing:
         return Standing("the cluster is leaving")
     if RemedyAction.TRAFFIC_CONTROL in cluster.status.remedy_actions:
         return Standing(f"a Remedy asks for {RemedyAction.TRAFFIC_CONTROL}")
-    ready = next((found for found in cluster.status.conditions if found.type == conditions.READY), None)
+    ready = find_condition(cluster.status.conditions, conditions.READY)
     if ready is None or ready.status == "True":
         return Standing()
     left = _seconds(ready.last_transition_time, now) + tolerance - now
@@ -110,7 +111,7 @@ def can_consume(cluster: Cluster | None) -> bool:
 def _refusal(name: str, cluster: Cluster | None) -> Refusal | None:
     if cluster is None or cluster.metadata.deletion_timestamp is not None:
         return Refusal(events.CLUSTER_NOT_FOUND, f"Consumer cluster {name} is not found")
-    if not any(c.type == conditions.READY and c.status == "True" for c in cluster.status.conditions):
+    if not is_true(cluster.status.conditions, conditions.READY):
         text = f"Consumer cluster {name} is not ready, skip to propagate EndpointSlice"
         return Refusal(events.SYNC_SERVICE.failed, text)
     if lacks_slices(cluster):

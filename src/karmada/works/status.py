@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from karmada.api import conditions, names
-from karmada.api.meta import Condition
+from karmada.api.meta import find_condition, is_true
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.api.work.v1alpha2 import AggregatedStatusItem, ObjectReference, ResourceBindingSpec
 from karmada.works.build import keep_set
@@ -31,20 +31,14 @@ def is_fully_applied(spec: ResourceBindingSpec, items: tuple[AggregatedStatusIte
     return bool(wanted) and len(items) == len(wanted) and all(item.applied for item in items)
 
 
-def condition(work: Work, type_: str) -> Condition | None:
-    """A condition of a Work."""
-    return next((found for found in work.status.conditions if found.type == type_), None)
-
-
 def is_applied(work: Work) -> bool:
     """Whether a Work says that its objects are in the member."""
-    found = condition(work, conditions.APPLIED)
-    return found is not None and found.status == "True"
+    return is_true(work.status.conditions, conditions.APPLIED)
 
 
 def _item(work: Work, resource: ObjectReference) -> AggregatedStatusItem:
     cluster = names.cluster_of_execution_space(work.metadata.namespace)
-    applied = condition(work, conditions.APPLIED)
+    applied = find_condition(work.status.conditions, conditions.APPLIED)
     if applied is None or applied.status != "True":
         message = applied.message if applied else ""
         return AggregatedStatusItem(cluster_name=cluster, applied_message=message, health="Unknown")

@@ -9,6 +9,7 @@ from typing import Any
 from karmada.api import conditions, names
 from karmada.api.codec import to_tree
 from karmada.api.counting import counted, part_of
+from karmada.api.meta import find_condition
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.detector.scope import OWN_GROUPS
 from karmada.explain.nearest import did_you_mean
@@ -20,7 +21,6 @@ from karmada.explain.why.scheduling import scheduling_link
 from karmada.explain.why.workload_problems import remedy_for, workload_problem
 from karmada.overrides.apply import apply_overrides, overridden_replicas
 from karmada.overrides.errors import OverrideError
-from karmada.works.status import condition
 
 _RESERVED = ("kube-", "karmada-")
 
@@ -155,11 +155,11 @@ def _work(facts: Facts, cluster: str, work: Work | None) -> Link:
         text = message or f"there is no Work for it in {space}"
         remedy = "Correct what the message names." if message else "Look whether karmada-controller-manager runs."
         return broken(f"work {cluster}", text, remedy)
-    dispatching = condition(work, conditions.DISPATCHING)
+    dispatching = find_condition(work.status.conditions, conditions.DISPATCHING)
     if work.spec.suspend_dispatching or (dispatching is not None and dispatching.status == "False"):
         text = f"{work.metadata.name} is not delivered: dispatching is suspended"
         return broken(f"work {cluster}", text, "Set suspension.dispatching of the policy to false.")
-    applied = condition(work, conditions.APPLIED)
+    applied = find_condition(work.status.conditions, conditions.APPLIED)
     ready = _cluster_ready(facts, cluster)
     if applied is None:
         text = f"{work.metadata.name} has not been delivered yet"
@@ -190,7 +190,7 @@ def _cluster_ready(facts: Facts, cluster: str) -> str:
     found = next((one for one in facts.clusters if one.metadata.name == cluster), None)
     if found is None:
         return f"Cluster {cluster} is gone: wait until the workload is moved."
-    ready = next((one for one in found.status.conditions if one.type == conditions.READY), None)
+    ready = find_condition(found.status.conditions, conditions.READY)
     if ready is not None and ready.status == "True":
         return ""
     why = f" ({ready.message})" if ready is not None and ready.message else ""

@@ -2,9 +2,9 @@
 
 from karmada.api import conditions
 from karmada.api.feature_gates import DEFAULTS
+from karmada.api.meta import find_condition
 from karmada.api.policy.v1alpha1 import RescheduleTrigger
 from karmada.explain.why.facts import Binding
-from karmada.policies.failover.failback import condition_of
 from karmada.scheduler.core.trigger import is_edited, may_move
 
 
@@ -13,7 +13,7 @@ def move_lines(binding: Binding) -> list[str]:
     lines = []
     if text := waiting(binding):
         lines.append(f"a move waits: {text}")
-    back = condition_of(binding.status, conditions.FAILING_BACK)
+    back = find_condition(binding.status.conditions, conditions.FAILING_BACK)
     if back is not None and back.status == "True":
         lines.append(f"failback since {back.last_transition_time}: it {back.message}")
     held = binding.spec.clusters and not may_move(binding, DEFAULTS, RescheduleTrigger.POLICY_CHANGE)
@@ -25,7 +25,7 @@ def move_lines(binding: Binding) -> list[str]:
 
 def waiting(binding: Binding, reason: str = "") -> str:
     """What a move waits for; with a reason, only if that is it."""
-    found = condition_of(binding.status, conditions.MOVES_WAITING)
+    found = find_condition(binding.status.conditions, conditions.MOVES_WAITING)
     if found is None or found.status != "True" or (reason and found.reason != reason):
         return ""
     return found.message

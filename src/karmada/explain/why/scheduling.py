@@ -7,6 +7,7 @@ from karmada.api import conditions
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.counting import counted
 from karmada.api.decision import Attempt, Decision, NotEnoughRoom, Placed, Rejection
+from karmada.api.meta import find_condition
 from karmada.explain.nearest import did_you_mean
 from karmada.explain.why.affinity import misses, unknown_names
 from karmada.explain.why.facts import Binding, Facts
@@ -61,7 +62,7 @@ def _judged(facts: Facts, binding: Binding, decision: Decision | None, focus: st
         return broken(
             "scheduling", "there are no clusters", "Join one: karmadactl join NAME --cluster-kubeconfig=FILE."
         )
-    condition = next((found for found in binding.status.conditions if found.type == conditions.SCHEDULED), None)
+    condition = find_condition(binding.status.conditions, conditions.SCHEDULED)
     if not shares or (condition is not None and condition.status != "True"):
         return _refused(facts, binding, decision, condition.message if condition else "")
     if focus and focus not in shares:

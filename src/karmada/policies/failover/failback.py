@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from karmada.api import conditions
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.meta import Condition
+from karmada.api.meta import find_condition, is_true
 from karmada.api.policy.v1alpha1 import FailbackBehavior
 from karmada.api.timestamps import parse
 from karmada.api.work.v1alpha2 import ResourceBindingSpec, ResourceBindingStatus, TargetCluster
@@ -34,7 +34,7 @@ def wait(
     window = WINDOW if behaviour.window_seconds is None else behaviour.window_seconds
     still = HYSTERESIS if behaviour.hysteresis_seconds is None else behaviour.hysteresis_seconds
     moments = [parse(status.last_scheduled_time).timestamp() + max(still, SECOND)] if status.last_scheduled_time else []
-    ended = condition_of(status, conditions.FAILING_BACK)
+    ended = find_condition(status.conditions, conditions.FAILING_BACK)
     if ended is not None and ended.last_transition_time:
         moments.append(parse(ended.last_transition_time).timestamp() + still)
     for name in gained:
@@ -53,24 +53,18 @@ def gained(before: Iterable[TargetCluster], after: Iterable[TargetCluster]) -> l
 
 def is_settled(spec: ResourceBindingSpec, status: ResourceBindingStatus, generation: int) -> bool:
     """Whether the last schedule result is carried out as far as can be known without looking at the copies."""
-    waits = condition_of(status, conditions.MOVES_WAITING)
     return (
         status.scheduler_observed_generation == generation
         and not spec.graceful_eviction_tasks
-        and (waits is None or waits.status != "True")
+        and not is_true(status.conditions, conditions.MOVES_WAITING)
     )
-
-
-def condition_of(status: ResourceBindingStatus, type_: str) -> Condition | None:
-    """A condition of a binding."""
-    return next((one for one in status.conditions if one.type == type_), None)
 
 
 def _ready_since(cluster: Cluster | None) -> float | None:
     """Since when a cluster has been ready without a break; None when it is not."""
     if cluster is None or cluster.metadata.deletion_timestamp is not None:
         return None
-    ready = next((one for one in cluster.status.conditions if one.type == conditions.READY), None)
+    ready = find_condition(cluster.status.conditions, conditions.READY)
     if ready is None or ready.status != "True" or not ready.last_transition_time:
         return None
     return parse(ready.last_transition_time).timestamp()
