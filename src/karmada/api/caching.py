@@ -33,7 +33,7 @@ class Same(Generic[V]):
         return id(self.value)
 
 
-def text_cache(size: int, longest: int = LONGEST) -> Callable[[Callable[[str], R]], Callable[[str], R]]:
+def text_cache(size: int) -> Callable[[Callable[[str], R]], Callable[[str], R]]:
     """Remember the results for the `size` texts that were last used, as far as they are short."""
 
     def decorate(function: Callable[[str], R]) -> Callable[[str], R]:
@@ -41,7 +41,7 @@ def text_cache(size: int, longest: int = LONGEST) -> Callable[[Callable[[str], R
 
         @wraps(function)
         def call(text: str) -> R:
-            return remembered(text) if len(text) <= longest else function(text)
+            return remembered(text) if len(text) <= LONGEST else function(text)
 
         return call
 

@@ -46,14 +46,14 @@ def main(words: Sequence[str] | None = None, program: str = "karmadactl") -> int
         return report(error, session)
 
 
-def complete_for_kubectl(words: Sequence[str] | None = None) -> int:
+def complete_for_kubectl() -> int:
     """The candidates that kubectl asks its plugin for, and in the last line how it goes on: see cobra's directives."""
     import asyncio
     from io import StringIO
 
     found = StringIO()
     session = Session(program="kubectl karmada", out=found)
-    code = asyncio.run(_complete(session, sys.argv[1:] if words is None else words))
+    code = asyncio.run(_complete(session, sys.argv[1:]))
     candidates = found.getvalue()
     goes_on = any(line.endswith(("=", "/")) for line in candidates.splitlines())
     directive = (_NO_FILES | _NO_SPACE * goes_on) if candidates else 0

@@ -26,13 +26,10 @@ HERE = ("127.0.0.1", 0)
 class InProcessTransport:
     """Implements `machinery.transport.Transport`; `prefix` goes before every path."""
 
-    def __init__(
-        self, ask: Ask, prefix: str = "", agent: str = "karmada-dashboard", warn: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, ask: Ask, prefix: str = "", warn: Callable[[str], None] | None = None) -> None:
         self._ask = ask
         self._warn = warn
         self._prefix = prefix
-        self._agent = agent
 
     async def send(self, request: Request) -> bytes:
         """Answer every verb but watch."""
@@ -82,7 +79,7 @@ class InProcessTransport:
 
     def _request(self, wire: Wire, accept: str) -> HttpRequest:
         path, _, query = wire.path.partition("?")
-        headers = {"accept": accept or "application/json", "user-agent": self._agent}
+        headers = {"accept": accept or "application/json", "user-agent": "karmada-dashboard"}
         if wire.content_type:
             headers["content-type"] = wire.content_type
         return HttpRequest(wire.method, self._prefix + unquote(path), query, headers, wire.body, HERE, None)

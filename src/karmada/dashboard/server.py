@@ -42,7 +42,6 @@ class Dashboard:
         read_only: str = "",
         hosts: Collection[str] = (),
         search: bool = True,
-        static: Static | None = None,
         files: SessionFiles | None = None,
         administrator: str = "",
     ) -> None:
@@ -54,7 +53,7 @@ class Dashboard:
         self.hosts = {host.lower() for host in hosts}
         self.search = search
         self.administrator = administrator
-        self.static = static or Static()
+        self.static = Static()
         self.sessions = Sessions(clock, files=files)
         self.guesses = Guesses(clock)
         self.contexts = CredentialCache(upstream, clock)

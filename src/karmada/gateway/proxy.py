@@ -11,7 +11,6 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
-from random import Random
 
 from karmada.gateway import forwarding
 from karmada.gateway.balancing import ATTEMPTS, GATEWAY_ERRORS, IDEMPOTENT, Balancer, may_retry
@@ -69,9 +68,8 @@ class Gateway:
         times: Times | None = None,
         scheme: str = "http",
         clock: Clock = REAL,
-        random: Random | None = None,
     ) -> None:
-        self._random = random or clock.random()
+        self._random = clock.random()
         self._match = match
         self._balancer = balancer
         self._find = find

@@ -15,19 +15,18 @@ from karmada.interpreter.lua.pool import Limits, Pool
 from karmada.interpreter.plugins import Plugins
 from karmada.interpreter.rules_level import RulesLevel
 from karmada.interpreter.thirdparty import bundled_rules
-from karmada.interpreter.webhook import Locate, Post, WebhookLevel, by_name, hooks_of
+from karmada.interpreter.webhook import Post, WebhookLevel, hooks_of
 
 NO_PLUGINS = Plugins({})
 
 
 class CustomizableInterpreter(LayeredInterpreter):
-    """All levels. `post` and `locate` reach webhooks; `report` is called with every failure."""
+    """All levels. `post` reaches webhooks; `report` is called with every failure."""
 
     def __init__(
         self,
         *,
         post: Post,
-        locate: Locate = by_name,
         gates: FeatureGates = DEFAULTS,
         now: Callable[[], str] = wall_clock,
         plugins: Plugins = NO_PLUGINS,
@@ -37,7 +36,7 @@ class CustomizableInterpreter(LayeredInterpreter):
         with_priority = gates.enabled("ResourceQuotaEstimate")
         self._pool = Pool(limits, with_priority=with_priority)
         self._scripts = LuaLevel(self._pool, {})
-        self._webhooks = WebhookLevel(post, locate=locate)
+        self._webhooks = WebhookLevel(post)
         python = RulesLevel("python plug-in", plugins.rules)
         bundled = RulesLevel("bundled", bundled_rules(now, with_priority=with_priority))
         super().__init__(self._scripts, self._webhooks, python, bundled, native_level(gates, now), report=report)

@@ -111,9 +111,9 @@ def wall_clock() -> str:
     return timestamps.to_time(datetime.now(UTC))
 
 
-def native_interpreter(gates: FeatureGates = DEFAULTS, now: Callable[[], str] = wall_clock) -> LayeredInterpreter:
+def native_interpreter(gates: FeatureGates = DEFAULTS) -> LayeredInterpreter:
     """Only what is known of Kubernetes' own kinds."""
-    return LayeredInterpreter(native_level(gates, now))
+    return LayeredInterpreter(native_level(gates))
 
 
 def native_level(gates: FeatureGates = DEFAULTS, now: Callable[[], str] = wall_clock) -> RulesLevel:

@@ -49,7 +49,7 @@ class SocketChannel:
         self._writer.transport.abort()
 
 
-async def splice(client: Channel, server: Channel, idle: float = IDLE_SECONDS) -> None:
+async def splice(client: Channel, server: Channel) -> None:
     """Carry bytes both ways until the server's side ends, either side breaks or both are silent; then close both.
 
     The end of the client's side is not the end: what the server still sends reaches the client, as long as it does not
@@ -75,7 +75,7 @@ async def splice(client: Channel, server: Channel, idle: float = IDLE_SECONDS) -
     up, down = asyncio.create_task(carry(client, server)), asyncio.create_task(carry(server, client))
     try:
         while client is not ENDED and not down.done() and (not up.done() or up.result()):
-            allowed = HALF_CLOSED_SECONDS if up.done() else idle
+            allowed = HALF_CLOSED_SECONDS if up.done() else IDLE_SECONDS
             left = moved + allowed - clock()
             if left <= 0:
                 break

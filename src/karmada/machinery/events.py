@@ -218,7 +218,6 @@ class EventRecorder:
         client: Client,
         component: str,
         *,
-        host: str = "",
         clock: Clock = REAL,
         pace: Pace | None = None,
         space: str = "",
@@ -226,7 +225,6 @@ class EventRecorder:
         """With a `space` all events are written there, for those who may write nowhere else."""
         self._sink = sink_of(client)
         self._component = component
-        self._host = host
         self._clock = clock
         self._pace = pace or Pace(clock)
         self._space = space
@@ -377,14 +375,14 @@ class EventRecorder:
             "involvedObject": about.tree(),
             "reason": happening.reason,
             "message": message,
-            "source": {"component": self._component} | ({"host": self._host} if self._host else {}),
+            "source": {"component": self._component},
             "firstTimestamp": moment,
             "lastTimestamp": moment,
             "count": happening.times,
             "type": happening.type,
             "eventTime": None,
             "reportingComponent": self._component,
-            "reportingInstance": self._host,
+            "reportingInstance": "",
         }
         return EventWrite(namespace, name, event)
 

@@ -41,10 +41,9 @@ class _Logged(NamedTuple):
 class ThrottledLog:
     """Logs the first of what has one cause, and counts the others until a minute has passed."""
 
-    def __init__(self, log: logging.Logger, now: Callable[[], float] = monotonic, period: float = PERIOD) -> None:
+    def __init__(self, log: logging.Logger, now: Callable[[], float] = monotonic) -> None:
         self._log = log
         self._now = now
-        self._period = period
         self._logged: OrderedDict[Hashable, _Logged] = OrderedDict()
 
     def warning(self, cause: Hashable, message: str, *values: Any, trace: Exception | None = None) -> None:
@@ -60,7 +59,7 @@ class ThrottledLog:
     ) -> None:
         now = self._now()
         before = self._logged.pop(cause, None)
-        if before is not None and now - before.at < self._period:
+        if before is not None and now - before.at < PERIOD:
             self._logged[cause] = before._replace(left_out=before.left_out + 1)
             return
         self._logged[cause] = _Logged(now, 0)

@@ -39,7 +39,6 @@ async def obtain_certificate(
     request_name: str,
     *,
     seconds: int = YEAR,
-    patience: float = PATIENCE,
     keep_request: bool = True,
     previous: bytes = b"",
     clock: Clock = REAL,
@@ -67,15 +66,15 @@ async def obtain_certificate(
         # Left by an attempt that was interrupted: its key is lost.
         await requests.delete(request_name)
         await requests.create(body)
-    certificate = await _issued(hub, request_name, patience, clock)
+    certificate = await _issued(hub, request_name, clock)
     if not keep_request:
         with contextlib.suppress(NotFound):
             await requests.delete(request_name)
     return Issued(certificate, key)
 
 
-async def _issued(hub: Client, name: str, patience: float, clock: Clock) -> bytes:
-    until = clock.monotonic() + patience
+async def _issued(hub: Client, name: str, clock: Clock) -> bytes:
+    until = clock.monotonic() + PATIENCE
     looks = 0
     while True:
         status = (await hub.resource(REQUESTS).get(name)).get("status") or {}
@@ -85,7 +84,7 @@ async def _issued(hub: Client, name: str, patience: float, clock: Clock) -> byte
             if condition.get("type") in ("Denied", "Failed"):
                 raise Refused(f"the control plane refused the certificate: {condition.get('message', '')}")
         if clock.monotonic() > until:
-            raise Refused(f"certificate request {name} was neither approved nor refused within {patience:g} s")
+            raise Refused(f"certificate request {name} was neither approved nor refused within {PATIENCE:g} s")
         await clock.sleep(PAUSES.pause(looks))
         looks += 1
 

@@ -48,9 +48,9 @@ class _Wanted(msgspec.Struct, forbid_unknown_fields=True):
 class ControlApi:
     """Serves the control API of some members."""
 
-    def __init__(self, members: Mapping[str, Member], token: str = "") -> None:
+    def __init__(self, members: Mapping[str, Member]) -> None:
         self._members = members
-        self.token = token or secrets.token_urlsafe(24)
+        self.token = secrets.token_urlsafe(24)
         self._http = HttpServer(self._handle)
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> int:

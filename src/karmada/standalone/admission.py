@@ -25,7 +25,6 @@ class KarmadaAdmission:
         gates: FeatureGates,
         *,
         allow_no_execute: bool = False,
-        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
         now: Callable[[], float] = time.time,
         inventory: Inventory | None = None,
     ) -> None:
@@ -33,7 +32,6 @@ class KarmadaAdmission:
         self._inventory = inventory
         self._gates = gates
         self._allow_no_execute = allow_no_execute
-        self._new_id = new_id
         self._now = now
         self._handlers = {(handler.group, handler.resource): handler for handler in HANDLERS}
 
@@ -89,7 +87,7 @@ class KarmadaAdmission:
             request.name,
             in_version(request.object, known) if request.object else {},
             in_version(request.old, known) if request.old else None,
-            self._new_id,
+            lambda: str(uuid.uuid4()),
             self._now,
             self._gates,
             self._lookup,

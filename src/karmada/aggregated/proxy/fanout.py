@@ -50,9 +50,8 @@ class _ClusterAnswer(NamedTuple):
 class FanOut:
     """Sends one request to all clusters, a bounded number at a time, and merges the answers."""
 
-    def __init__(self, forward: Forward, at_once: int = AT_ONCE, cluster_bytes: int = CLUSTER_BYTES) -> None:
+    def __init__(self, forward: Forward, cluster_bytes: int = CLUSTER_BYTES) -> None:
         self._forward = forward
-        self._at_once = at_once
         self._cluster_bytes = cluster_bytes
         self._budget = ProxyBudget(PER_USER, IN_TOTAL)
 
@@ -114,7 +113,7 @@ class FanOut:
                 answers[cluster.metadata.name] = await sender.ask(cluster)
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._at_once, len(ordered))):
+            for _ in range(min(AT_ONCE, len(ordered))):
                 group.create_task(ask())
         return [answers[cluster.metadata.name] for cluster in ordered]
 

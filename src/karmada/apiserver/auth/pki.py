@@ -222,11 +222,9 @@ def ensure_serving(
     return certificate, key
 
 
-def ensure_client(
-    folder: Path, authority: Authority, user: str, at: datetime.datetime | None = None
-) -> tuple[Path, Path]:
+def ensure_client(folder: Path, authority: Authority, user: str) -> tuple[Path, Path]:
     """Files of the certificate and key of a user, named after it; made again when another CA signed it or it ages."""
-    at = at or now()
+    at = now()
     certificate_path, key_path = folder / f"{user}.crt", folder / f"{user}.key"
     if key_path.exists() and certificate_path.exists() and _is_fresh(certificate_path.read_bytes(), authority, at):
         return certificate_path, key_path

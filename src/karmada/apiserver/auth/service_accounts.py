@@ -73,11 +73,10 @@ class ServiceAccountTokens:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         issuer: str = DEFAULT_ISSUER,
-        audiences: Sequence[str] = (),
         accepted: Sequence[jwt.PublicKey] = (),
     ) -> None:
         self.issuer = issuer
-        self.audiences = tuple(audiences) or (issuer,)
+        self.audiences = (issuer,)
         self._signing = signing
         self._objects = objects
         self._clock = clock

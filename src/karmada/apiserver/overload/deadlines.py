@@ -15,16 +15,16 @@ LIMIT = 60.0
 TICK = 0.25
 
 
-def request_seconds(params: Mapping[str, str], limit: float = LIMIT) -> float:
+def request_seconds(params: Mapping[str, str]) -> float:
     """Seconds a request may take; raises 400 for an unreadable wish, cuts a longer one."""
     wish = params.get("timeout", "")
     if not wish:
-        return limit
+        return LIMIT
     try:
         seconds = duration.seconds(wish)
     except ValueError as error:
         raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
-    return min(seconds, limit) if seconds > 0 else limit
+    return min(seconds, LIMIT) if seconds > 0 else LIMIT
 
 
 class Deadlines:

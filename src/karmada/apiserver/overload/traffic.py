@@ -57,13 +57,12 @@ class Traffic:
 
     def __init__(
         self,
-        metrics: RequestMetrics | None = None,
         queue: FairQueue | None = None,
         watches: WatchBudget | None = None,
         audit: AuditLog | None = None,
         known: Callable[[RequestKey], bool] = lambda key: True,
     ) -> None:
-        self.metrics = metrics or RequestMetrics(known)
+        self.metrics = RequestMetrics(known)
         self._queue = queue or FairQueue()
         self._deadlines = Deadlines()
         self._watches = watches or WatchBudget()

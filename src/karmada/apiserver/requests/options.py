@@ -314,14 +314,17 @@ def _from_query(params: Params) -> JSONObject:
     return source
 
 
-def parse_version(text: str, field: str = "resourceVersion") -> int:
+def parse_version(text: str) -> int:
     """A resource version given by a client; raises ValueError with the reference's words."""
     if text.isascii() and text.isdigit():
         return int(text)
-    raise ValueError(f'{field}: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+    raise ValueError(_unparsable(text))
 
 
 def unparsable_version(text: str) -> Failure:
     """The answer of get and watch to a resource version that is no number."""
-    message = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-    return Failure(500, "", message)
+    return Failure(500, "", _unparsable(text))
+
+
+def _unparsable(text: str) -> str:
+    return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'

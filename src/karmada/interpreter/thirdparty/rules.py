@@ -77,8 +77,8 @@ def replicas(field: str, default: int | None = None) -> Callable[[JSONObject], R
     return rule
 
 
-def is_condition(condition: Any, type_: str, status: str = "True") -> bool:
-    return bool(get(condition, "type") == type_ and get(condition, "status") == status)
+def is_condition(condition: Any, type_: str) -> bool:
+    return bool(get(condition, "type") == type_ and get(condition, "status") == "True")
 
 
 def ready(*reasons: str) -> Callable[[JSONObject], bool]:

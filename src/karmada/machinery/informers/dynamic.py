@@ -12,9 +12,8 @@ from collections.abc import Callable
 from karmada.machinery.clock import REAL, Clock
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.errors import ApiError
-from karmada.machinery.informers.factory import InformerFactory, Projection
+from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.informers.informer import Informer
-from karmada.machinery.resource import EVERYTHING, Scope
 from karmada.machinery.rest_mapper import RESTMapper
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 
@@ -35,8 +34,6 @@ class DynamicInformers:
         started: Callable[[ApiResource, Informer[JSONObject]], None],
         stopped: Callable[[ApiResource], None],
         *,
-        scope: Scope = EVERYTHING,
-        project: Projection | None = None,
         clock: Clock = REAL,
     ) -> None:
         self._factory = factory
@@ -44,8 +41,6 @@ class DynamicInformers:
         self._wanted = wanted
         self._started = started
         self._stopped = stopped
-        self._scope = scope
-        self._project = project
         self._clock = clock
         self._wake = asyncio.Event()
         self.informers: dict[GroupVersionResource, Informer[JSONObject]] = {}
@@ -82,7 +77,7 @@ class DynamicInformers:
             self._stopped(self._resources.pop(type_))
         for type_, resource in served.items():
             if type_ not in self.informers:
-                informer = self._factory.resource(type_, self._scope, self._project)
+                informer = self._factory.resource(type_)
                 self.informers[type_] = informer
                 self._resources[type_] = resource
                 self._started(resource, informer)
