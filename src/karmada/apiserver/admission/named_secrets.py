@@ -49,7 +49,7 @@ class NamedSecrets:
             wanted = Attributes("get", "", "v1", "secrets", "", namespace, name)
             if not self._authorizer.authorize(request.user, wanted).allowed:
                 why = f"{field}: you may not read Secret {namespace}/{name}, which is shown to the address"
-                raise forbidden(request.type.group, request.type.plural, request.name, why)
+                raise forbidden(request.type.group, request.type.plural, request.name, f"{why}: name one that you may")
 
 
 def _value(tree: JSONObject | None, field: str) -> Any:

@@ -224,7 +224,6 @@ class DeleteOptions(NamedTuple):
     orphan: bool | None = None
     uid: str | None = None
     resource_version: str | None = None
-    ignore_read_errors: bool = False
 
 
 _POLICIES = ("Foreground", "Background", "Orphan")
@@ -257,7 +256,6 @@ def delete_options(params: Params, body: JSONObject | None) -> DeleteOptions:
         orphan,
         preconditions.get("uid"),
         preconditions.get("resourceVersion"),
-        bool(source.get("ignoreStoreReadErrorWithClusterBreakingPotential")),
     )
 
 
