@@ -55,6 +55,8 @@ class Inference:
 
     def __init__(self) -> None:
         self.types: dict[int, Type] = {}
+        self.spelled: set[int] = set()
+        """The numbers of addresses and networks that are made texts."""
 
     def infer(self, node: Node, known: Mapping[str, Type], mixed: bool = False) -> Type:
         """The type of an expression whose variables have these types; `mixed` lets a list have elements of several.
@@ -96,6 +98,8 @@ class Inference:
         if wrong:
             raise IllTyped(wrong, node.id)
         given = [self.infer(argument, known, node.function in _ANY_ELEMENTS) for argument in node.arguments]
+        if node.function == "string" and given and given[0].name in ("IP", "CIDR"):
+            self.spelled.update(part.id for part in node.arguments if isinstance(part, Name | Select | Invocation))
         if node.function == "format" and len(given) == 2:
             self._format(node, known)
         forms = signatures().get(node.function)

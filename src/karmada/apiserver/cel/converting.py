@@ -1,7 +1,8 @@
 """Expressions over texts that stand for times: where the types say that a value is a time, its text is read.
 
 JSON has no times, and the engine takes none inside of objects. So variables, fields and elements whose type is a time
-or a duration are wrapped into the function that reads one, in the serialised form of an expression.
+or a duration are wrapped into the function that reads one, in the serialised form of an expression. In the same way
+addresses that `string` is asked for get a function of their own: the engine lets nobody add to its own.
 """
 
 from collections.abc import Mapping
@@ -16,9 +17,13 @@ _INNER = {_SELECT: (1,), _CALL: (1, 3), _LIST: (1,), _LOOP: (2, 4, 5, 6, 7)}
 """In which fields of a part other parts stand."""
 
 
-def converted(serialised: bytes, types: Mapping[int, Type]) -> bytes:
-    """The serialised form of an unchecked expression that reads what has such types, by the numbers of its parts."""
-    wrap = {number: kind.name for number, kind in types.items() if kind.name in READ}
+def times(types: Mapping[int, Type]) -> dict[int, str]:
+    """The parts of an expression that are to be read, and the functions that do."""
+    return {number: kind.name for number, kind in types.items() if kind.name in READ}
+
+
+def converted(serialised: bytes, wrap: Mapping[int, str]) -> bytes:
+    """The serialised form of an unchecked expression with parts, by their numbers, as arguments of functions."""
     made = b""
     for number, wire, value in entries(serialised):
         content = _parsed(value, wrap) if number == 2 and isinstance(value, bytes) else value

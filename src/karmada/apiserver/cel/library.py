@@ -11,6 +11,8 @@ from typing import Any
 
 from karmada.apiserver.cel import named_formats, text, two_variables, values
 
+SPELLED = "_spelled"
+"""Makes a text of an address or a network."""
 _SCALARS = ("string", "int", "double", "bool")
 
 _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
@@ -89,6 +91,7 @@ _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     (".ip(map) dyn", values.cidr_ip),
     (".masked(map) dyn", values.masked),
     (".prefixLength(map) int", values.prefix_length),
+    (f"{SPELLED}(map) string", values.as_text),
     ("url(string) dyn", values.url),
     ("isURL(string) bool", values.is_url),
     (".getScheme(map) string", partial(values.url_part, "scheme")),

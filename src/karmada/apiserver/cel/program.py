@@ -12,7 +12,8 @@ from typing import Any
 from karmada.api.caching import weighed_cache
 from karmada.apiserver.cel import authorization, cost, named_formats, two_variables
 from karmada.apiserver.cel.checking import IllTyped, Inference
-from karmada.apiserver.cel.converting import converted
+from karmada.apiserver.cel.converting import converted, times
+from karmada.apiserver.cel.library import SPELLED
 from karmada.apiserver.cel.restoring import restored
 from karmada.apiserver.cel.syntax import Node, positions, read
 from karmada.apiserver.cel.types import Type
@@ -36,10 +37,12 @@ class EvaluationError(ValueError):
 class Program:
     """A compiled expression."""
 
-    __slots__ = ("_depth", "_error_type", "_expression", "_strings", "returns")
+    __slots__ = ("_depth", "_error_type", "_evaluated", "_expression", "_strings", "returns")
 
-    def __init__(self, expression: Any, error_type: Any, text: str) -> None:
+    def __init__(self, expression: Any, error_type: Any, text: str, evaluated: Any = None) -> None:
+        """`evaluated` is what is evaluated in its place, where the engine takes another form of it."""
         self._expression = expression
+        self._evaluated = evaluated or expression
         self._error_type = error_type
         self._depth = cost.nesting(text)
         self._strings = cost.cuts_strings(text)
@@ -66,7 +69,7 @@ class Program:
         if self._depth > 1 and cost.rounds(dict(variables), self._depth, self._strings) > cost.LIMIT:
             raise EvaluationError("operation cancelled: actual cost limit exceeded")
         try:
-            result = self._expression.eval(data=variables)
+            result = self._evaluated.eval(data=variables)
         except RuntimeError as error:
             raise EvaluationError(_reworded(str(error))) from None
         failed = result.type() == self._error_type
@@ -94,7 +97,8 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
     rewritten, source = _source(expression)
     environment = _environment(variables)
     try:
-        return Program(environment.compile(source), cel.Type.ERROR, expression)
+        checked = environment.compile(source)
+        return Program(checked, cel.Type.ERROR, expression, _spelling_addresses(environment, source, variables))
     except RuntimeError as error:
         if _only_mixes_numbers(str(error)):
             return Program(environment.compile(source, disable_check=True), cel.Type.ERROR, expression)
@@ -110,6 +114,23 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
             text,
         )
         raise CompileError(_in_order(text if rewritten is None else rewritten.reported(text))) from None
+
+
+_ADDRESSES = re.compile(r"\b(?:ip|cidr)\(")
+
+
+def _spelling_addresses(environment: Any, source: str, variables: tuple[tuple[str, str], ...]) -> Any:
+    """An expression that makes texts of addresses, compiled; None where it does not, as far as types are known."""
+    if "string(" not in source or not _ADDRESSES.search(source):
+        return None
+    unchecked = environment.compile(source, disable_check=True).serialize()
+    inference = Inference()
+    try:
+        inference.infer(read(unchecked), {name: Type(DYN) for name, _ in variables})
+    except IllTyped:
+        return None
+    wrap = dict.fromkeys(inference.spelled, SPELLED)
+    return environment.deserialize(converted(unchecked, wrap)) if wrap else None
 
 
 def _source(expression: str) -> tuple[two_variables.Rewritten | None, str]:
@@ -137,7 +158,8 @@ def compile_reading(expression: str, variables: Mapping[str, str], known: Mappin
         inference.infer(read(unchecked), known)
     except IllTyped:
         return plain
-    return Program(environment.deserialize(converted(unchecked, inference.types)), cel.Type.ERROR, expression)
+    wrap = times(inference.types) | dict.fromkeys(inference.spelled, SPELLED)
+    return Program(environment.deserialize(converted(unchecked, wrap)), cel.Type.ERROR, expression)
 
 
 _MIXED = re.compile(
