@@ -113,3 +113,10 @@ def test_explicit_gates_win_over_their_stage(overrides: dict[str, bool]) -> None
     gates = feature_gates.DEFAULTS.with_overrides({"AllAlpha": True, "AllBeta": True, **overrides})
     own = {name: feature.default for name, feature in FEATURES.items() if feature.stage is feature_gates.Stage.OWN}
     assert dict(gates.items()) == {**dict.fromkeys(FEATURES, True), **own, **overrides}
+
+
+def test_help_names_every_gate_and_marks_those_that_are_on() -> None:
+    text = feature_gates.choices()
+    listed = text.removesuffix(".").rpartition(": ")[2].split(", ")
+    marked = {name.removesuffix("*"): name.endswith("*") for name in listed}
+    assert marked == {"AllAlpha": False, "AllBeta": False} | dict(feature_gates.DEFAULTS.items())

@@ -111,14 +111,10 @@ def parse(text: str) -> FeatureGates:
     return DEFAULTS.with_overrides(overrides)
 
 
-def usage() -> list[str]:
-    """Lines for a command's help, one per gate."""
-    lines = [f"AllAlpha=true|false ({Stage.ALPHA.value} - default=false)"]
-    lines.append(f"AllBeta=true|false ({Stage.BETA.value} - default=false)")
-    for name, feature in FEATURES.items():
-        default = "true" if feature.default else "false"
-        lines.append(f"{name}=true|false ({feature.stage.value} - default={default}): {feature.summary}")
-    return lines
+def choices() -> str:
+    """The gates for a command's help, with a star where they are on by default."""
+    listed = (f"{name}*" if feature.default else name for name, feature in FEATURES.items())
+    return f"Pairs such as Failover=true. Gates (* is on by default): {', '.join([*ALL_OF_STAGE, *listed])}."
 
 
 _BOOLEANS = {

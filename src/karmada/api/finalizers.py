@@ -23,7 +23,3 @@ ENDPOINT_SLICE_DISPATCH = "karmada.io/mcs-endpointslice-dispatch-controller"
 """On a Work with a collected EndpointSlice: until dispatched Works are deleted."""
 KARMADA = "operator.karmada.io/finalizer"
 """On a Karmada object: until the installation is removed."""
-
-# Defined by Kubernetes.
-KUBERNETES = "kubernetes"
-"""In a Namespace's spec.finalizers: until its content is gone."""

@@ -72,12 +72,6 @@ async def objects(access: Access, wanted: Wanted, look: Look) -> list[JSONObject
     return found
 
 
-async def get(access: Access, wanted: Wanted, namespace: str = "") -> JSONObject:
-    """One object."""
-    found = await objects(access, wanted, Look(namespace))
-    return found[0]
-
-
 async def _named(access: Access, request: Request) -> JSONObject:
     """One object; of one that is absent because its namespace is, that is said."""
     try:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from karmada.api.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from karmada.cli.failures import CommandError
 
 if TYPE_CHECKING:
@@ -10,8 +11,7 @@ if TYPE_CHECKING:
     from karmada.machinery.transport import JSONObject
 
 Taint = dict[str, Any]
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-UNSCHEDULABLE = "cluster.karmada.io/unschedulable"
+EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 
 
 class Changes(NamedTuple):

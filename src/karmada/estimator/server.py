@@ -4,7 +4,6 @@ Every answer is counted and timed by method. Errors of a question go to its call
 Questions are bounded in size and number.
 """
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     import grpc
     import grpc.aio
 
-log = logging.getLogger(__name__)
 
 CONCURRENT = 256
 """Questions under way at a time; more are refused."""

@@ -95,7 +95,7 @@ def add_common(parser: ArgumentParser, health: str) -> None:
         "--feature-gates",
         type=checked(feature_gates.parse),
         default=feature_gates.DEFAULTS,
-        help="Pairs such as Failover=true.",
+        help=feature_gates.choices(),
     )
     add("--kube-api-qps", type=float, default=40.0, help="Accepted; the server's own fairness limits requests.")
     add("--kube-api-burst", type=int, default=60, help="Accepted; see --kube-api-qps.")

@@ -1,7 +1,6 @@
 """The controller of Karmada objects: finalizer, validation, passes over instances, and what the status says of them."""
 
 import datetime
-import logging
 
 from msgspec import structs
 
@@ -24,8 +23,6 @@ from karmada.operator.host import Host, Refused
 from karmada.operator.instance import Filled, Instance, Open, Outcome
 from karmada.operator.settings import SERVER
 from karmada.operator.validation import problems
-
-log = logging.getLogger(__name__)
 
 READY = "Ready"
 SOON, RESYNC = 1.0, 300.0

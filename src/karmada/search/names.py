@@ -2,7 +2,7 @@
 need not load an API server."""
 
 GROUP, VERSION = "search.karmada.io", "v1alpha1"
-REGISTRIES, SEARCH, PROXYING = "resourceregistries", "search", "proxying"
+SEARCH, PROXYING = "search", "proxying"
 PROXY = "proxy"
 PROXY_PATH = f"/apis/{GROUP}/{VERSION}/{PROXYING}/karmada/{PROXY}"
 """Where the global API server is: the address of a kubeconfig's cluster ends in it."""

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from itertools import pairwise
 from pathlib import Path
 
-from karmada.api.feature_gates import DEFAULTS
+from karmada.api.feature_gates import DEFAULTS, choices
 from karmada.api.feature_gates import parse as parse_gates
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.pki import write_file
@@ -58,7 +58,7 @@ def parser() -> FlagParser:
     add("--port", type=port_number, default=0, help="Where to serve; the port of the last time if absent.")
     add("--bind-address", default="127.0.0.1", help="Address to serve on.")
     add("--memory", action="store_true", help="Keep objects in memory only.")
-    add("--feature-gates", type=checked(parse_gates), default=DEFAULTS, help="Pairs such as Failover=true.")
+    add("--feature-gates", type=checked(parse_gates), default=DEFAULTS, help=choices())
     add("--v", "-v", dest="verbosity", type=int, default=0, help="How much to log.")
     add("--logging-format", choices=[form.value for form in logs.Format], default="text", help="Form of log lines.")
     add_tracing(made)

@@ -2,13 +2,14 @@
 
 from functools import partial
 
+from karmada.api.taints import UNSCHEDULABLE
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
 from karmada.cli.reading import CLUSTERS, named_cluster
 from karmada.cli.session import Session
-from karmada.cli.taints import UNSCHEDULABLE, Taint, taints_of, write
+from karmada.cli.taints import Taint, taints_of, write
 
 
 async def run(session: Session, flags: Values) -> None:

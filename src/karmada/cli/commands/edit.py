@@ -4,7 +4,6 @@ import asyncio
 import os
 import shlex
 import tempfile
-from typing import Any
 
 from karmada.cli import common_flags as common
 from karmada.cli.command import Command
@@ -15,7 +14,6 @@ from karmada.cli.output.objects import without_managed_fields
 from karmada.cli.session import Session
 from karmada.cli.writing import Named, chosen, print_outcome
 
-JSONObject = dict[str, Any]
 HEADER = """# Please edit the object below. Lines beginning with a '#' will be ignored,
 # and an empty file will abort the edit. If an error occurs while saving this file will be
 # reopened with the relevant failures.

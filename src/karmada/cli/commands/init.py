@@ -14,7 +14,6 @@ from karmada.cli.flags import Flag, Values, between, one_of
 from karmada.cli.progress import Waiting, until
 from karmada.cli.session import Session
 
-JSONObject = dict[str, Any]
 HOST_FLAGS = (
     Flag("kubeconfig", "", "Path of the kubeconfig of the host cluster."),
     Flag("context", "", "Context of the host cluster in the kubeconfig."),

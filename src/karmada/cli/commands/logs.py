@@ -1,7 +1,7 @@
 """`karmadactl logs`: of one member, or of all with every line naming its cluster."""
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from karmada.cli import common_flags as common
@@ -13,8 +13,6 @@ from karmada.cli.pods import chosen_container, containers, find_pod, pods_of, se
 from karmada.cli.reading import chosen_clusters, in_time, one_member
 from karmada.cli.session import Session
 from karmada.machinery.errors import ApiError
-
-JSONObject = dict[str, Any]
 
 
 class Source(NamedTuple):

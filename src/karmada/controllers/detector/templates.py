@@ -1,6 +1,5 @@
 """Reconciles one template: finds its policy, claims it, writes its binding."""
 
-import logging
 from enum import Enum
 from time import perf_counter
 from typing import Any
@@ -30,8 +29,6 @@ from karmada.policies.binding import BindingRefused
 from karmada.policies.claims import Claim, claim_of, holder_of, holds
 from karmada.policies.election import Policy, elect
 from karmada.policies.matching import Match, fit, subject_of
-
-log = logging.getLogger(__name__)
 
 
 class Cause(Enum):

@@ -8,7 +8,6 @@ from karmada.simulator.workloads.context import Workloads
 from karmada.simulator.workloads.kinds import SERVICES
 
 COMPONENT = "service-controller"
-FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 
 
 class LoadBalancerController:

@@ -81,5 +81,4 @@ DAEMON_SET = counts(
     "numberUnavailable",
     "collisionCount",
 )
-AUTOSCALER = counts("currentReplicas", "desiredReplicas")
 BUDGET = counts("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
