@@ -122,37 +122,6 @@ def test_roles_are_taken_back_also_when_the_first_attempt_fails(refused):
     on_a_plane(scenario)
 
 
-@pytest.mark.parametrize(
-    ("left", "roles_stay"),
-    [("nothing", False), ("the request", True), ("the cluster", True), ("a later request", True), ("no kind", True)],
-)
-def test_roles_are_taken_back_at_the_next_start_when_the_request_was_withdrawn_meanwhile(left, roles_stay):
-    async def scenario(plane):
-        await begin(plane)
-        await ask(plane, "m1-first", "m1")
-        supervisor = plane.supervisor
-        await supervisor.stop()
-        if left == "the cluster":
-            await plane.client.resource(CLUSTERS).create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Pull"}})
-        if left == "a later request":
-            spec = {"signerName": SIGNER, "usages": USAGES, "request": signing_request("m1", LATER)}
-            await plane.client.resource(REQUESTS).create({"metadata": {"name": "m1-later"}, "spec": spec})
-        if left != "the request":
-            await plane.client.resource(REQUESTS).delete("m1-first")
-        plane.begin(supervisor)
-
-        async def before(request):
-            if left == "no kind" and request.resource == CLUSTERS:
-                raise NotFound("the server could not find the requested resource")
-
-        plane.transport.before = before
-        plane.start(AgentRequestController(plane.context).controller)
-        await plane.clock.sleep(5)
-        assert bool(await roles(plane)) == roles_stay
-
-    on_a_plane(scenario)
-
-
 def test_a_later_registration_of_a_name_leaves_the_earlier_one_without_rights():
     """The certificate of the earlier one is good for a while yet, and names the same cluster."""
 

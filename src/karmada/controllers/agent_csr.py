@@ -3,8 +3,7 @@
 A cluster that registers gets its execution space and its agent's roles here, before its first certificate: whoever
 holds a bootstrap token never holds the right to write roles. Roles are bound to the registration, which begins with the
 request: an earlier one of the same name has none from then on. They are taken back, and with them what the certificate
-is worth, when no Cluster came of it: as soon as the request is withdrawn, or after a while. Of requests that went while
-nobody looked the roles are found at the next start.
+is worth, when no Cluster came of it: as soon as the request is withdrawn, or after a while.
 """
 
 import asyncio
@@ -31,14 +30,12 @@ from karmada.membership.agent_requests import (
     Refuse,
     Registered,
     beyond,
-    cluster_of_request,
     granted,
     judge,
 )
 from karmada.membership.agent_roles import (
     agent_objects,
     agent_roles,
-    recorded_cluster,
     recorded_grant,
     recorded_registration,
     renewal_name,
@@ -52,8 +49,6 @@ from karmada.membership.unjoin import WORKS, discard
 COMPONENT = "agent-csr-approving-controller"
 REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
 REVIEWS = GroupVersionResource("authorization.k8s.io", "v1", "subjectaccessreviews")
-OF_RECORD = "record/"
-"""Begins the keys of clusters whose agents have roles; no request is called like that."""
 PATIENCE = 3600.0
 """How long a registered cluster may take to appear; as long as Kubernetes keeps requests that were decided."""
 APPROVED = "Auto approving karmada agent certificate after SubjectAccessReview."
@@ -78,13 +73,9 @@ class AgentRequestController:
             clock=context.clock,
         )
         self.controller.watch(self._requests, self._changed)
-        self.controller.watch(context.informers.resource(objects.CLUSTER_ROLE_BINDINGS), _left)
 
     async def reconcile(self, name: str) -> Result:
-        """Decide one request, or look at the record of one registration."""
-        if name.startswith(OF_RECORD):
-            await self._review(name.removeprefix(OF_RECORD))
-            return DONE
+        """Decide one request."""
         request = self._requests.get(name)
         if request is None:
             known = self._registering.get(name)
@@ -199,19 +190,6 @@ class AgentRequestController:
         await discard(self._client, REQUESTS, name)
         return DONE
 
-    async def _review(self, cluster: str) -> None:
-        """Take back the roles of an agent whose request is gone and whose cluster never came, or has left."""
-        record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(cluster))
-        registration = recorded_registration(record) if record is not None else ""
-        # A list says so when the kind is not served at all, where a missing name would mean every agent.
-        named = Scope(fields=f"metadata.name={cluster}")
-        if not registration or (await self._client.resource(CLUSTERS).list(named)).items:
-            return
-        requests = (await self._client.resource(REQUESTS).list()).items
-        if not any(cluster_of_request(request) == cluster for request in requests):
-            async with self._turn:
-                await self._take_back(Registered(cluster, registration))
-
     async def _take_back(self, gone: Registered) -> None:
         """Remove the roles of an agent whose cluster never came; those of a later registration stay."""
         cluster = gone.cluster
@@ -299,9 +277,3 @@ def _noting(token_secret: JSONObject, used: Iterable[str]) -> JSONObject:
     metadata = token_secret["metadata"]
     marked = (metadata.get("annotations") or {}) | {annotations.REGISTERED_CLUSTERS: ",".join(used)}
     return {**token_secret, "metadata": {**metadata, "annotations": marked}}
-
-
-def _left(change: Change[JSONObject]) -> list[str]:
-    """The cluster of a record that was there when nobody looked at requests."""
-    cluster = recorded_cluster(change.key.name) if change.initial else ""
-    return [OF_RECORD + cluster] if cluster else []

@@ -145,12 +145,6 @@ def granted(request: Mapping[str, Any]) -> Registered | None:
     return Registered(subject.cluster, subject.registration, spec.get("username") or "")
 
 
-def cluster_of_request(request: Mapping[str, Any]) -> str:
-    """The cluster whose agent a request is about; empty if it is about none."""
-    subject = subject_of_request((request.get("spec") or {}).get("request") or "")
-    return subject.cluster if subject is not None and subject.is_agents else ""
-
-
 def _is_decided(request: Mapping[str, Any]) -> bool:
     status = request.get("status") or {}
     kinds = {condition.get("type") for condition in status.get("conditions") or ()}

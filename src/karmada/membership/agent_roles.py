@@ -74,13 +74,6 @@ def agent_roles(cluster: str, space: str = names.CLUSTER_NAMESPACE) -> list[tupl
     ]
 
 
-def recorded_cluster(name: str) -> str:
-    """The cluster of a registration, by the name of its record; empty for any other ClusterRoleBinding."""
-    before, after = objects.registration_record("/").split("/")
-    cluster = name.removeprefix(before).removesuffix(after)
-    return cluster if name == objects.registration_record(cluster) else ""
-
-
 def recorded_registration(record: JSONObject) -> str:
     """The registration to which a record gives its cluster; empty for one that was made for a name."""
     return registration_of(subject.get("name") or "" for subject in record.get("subjects") or ())
