@@ -43,9 +43,9 @@ class BindingTriggers:
         """Bindings whose moves wait for what members report."""
 
     def works_changed(self, changes: list[Change[Work]]) -> None:
-        """A Work is gone: it was deleted here and is perhaps wanted again since, another was waiting for its place, or
-        somebody else deleted it. A Work that the cache shows only now may have become unwanted before: the binding was
-        then looked at without it."""
+        """A Work that was deleted here is gone: perhaps it is wanted again since, which the cache did not show then.
+        One that somebody else deleted stays deleted, unless another is waiting for its place. A Work that the cache
+        shows only now may have become unwanted before: the binding was then looked at without it."""
         for change in changes:
             if self.moving and change.old is not None:
                 for key in made_for(change.item.body):
@@ -64,18 +64,13 @@ class BindingTriggers:
             self._enqueue(waiting)
         was_deleted_here = work.uid in self.leaving
         self.leaving.discard(work.uid)
+        cluster = names.cluster_of_execution_space(work.key.namespace)
+        has_left = self._clusters.has_synced and not stays(self._clusters.get(cluster))
         for key in (BindingKey(*owner) for owner in made_for(work.body)):
-            if was_deleted_here or self._misses(key, names.cluster_of_execution_space(work.key.namespace)):
+            if was_deleted_here:
                 self._enqueue(key)
-
-    def _misses(self, key: BindingKey, cluster: str) -> bool:
-        """Whether a binding wants a Work for a cluster; one that leaves gets nothing anew before it is back."""
-        if not self._clusters.has_synced or not self._wants(key, cluster):
-            return False
-        if not stays(self._clusters.get(cluster)):
-            self.without.setdefault(cluster, set()).add(key)
-            return False
-        return True
+            elif has_left and self._wants(key, cluster):
+                self.without.setdefault(cluster, set()).add(key)
 
     def _wants(self, key: BindingKey, cluster: str) -> bool:
         binding = self._known(key)
