@@ -64,7 +64,7 @@ class BindingTriggers:
             self._enqueue(waiting)
         was_deleted_here = work.uid in self.leaving
         self.leaving.discard(work.uid)
-        cluster = names.cluster_of_execution_space(work.key.namespace)
+        cluster = work.key.namespace.removeprefix(names.EXECUTION_SPACE_PREFIX)
         has_left = self._clusters.has_synced and not stays(self._clusters.get(cluster))
         for key in (BindingKey(*owner) for owner in made_for(work.body)):
             if was_deleted_here:

@@ -16,7 +16,7 @@ from karmada.api.policy.v1alpha1 import ClusterOverridePolicy
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.clusters import stays
 from karmada.controllers.context import Context
-from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, owners_of_kind, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
@@ -26,7 +26,6 @@ from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
 from karmada.works.build import WorkTerminating, records
 from karmada.works.owner import WorkOfAnother
-from karmada.works.slices import cluster_of
 
 COMPONENT = "namespace-sync-controller"
 
@@ -53,7 +52,7 @@ class NamespaceController:
         self.controller.watch(self._namespaces, lambda change: [change.key.name])
         self.controller.watch(self._clusters, self._new_cluster)
         self.controller.watch(self._overrides, self._override_changed)
-        self.controller.watch(self._works, self._work_gone)
+        self._works.add_handler(self._works_changed)
 
     async def reconcile(self, name: str) -> Result:
         """Write the Works of one namespace."""
@@ -106,16 +105,17 @@ class NamespaceController:
     def _new_cluster(self, change: Change[Cluster]) -> list[str]:
         return self._all() if change.old is None and change.new is not None else []
 
-    def _work_gone(self, change: Change[Work]) -> list[str]:
-        """Namespaces that a Work which is gone stood in the way of, or that miss it."""
-        if change.new is not None:
-            return []
-        blocked = self._blocked.pop(change.key, "")
-        if blocked or not self._clusters.has_synced:
-            return [blocked] if blocked else []
-        work = change.item.value.metadata
-        owners = [reference.name for reference in work.owner_references if reference.kind == "Namespace"]
-        return owners if stays(self._clusters.get(cluster_of(work))) else []
+    def _works_changed(self, changes: list[Change[Work]]) -> None:
+        """A Work that is gone stood in the way of a namespace, or is missed by its own."""
+        for change in changes:
+            if change.new is not None:
+                continue
+            cluster = change.key.namespace.removeprefix(names.EXECUTION_SPACE_PREFIX)
+            if blocked := self._blocked.pop(change.key, ""):
+                self.controller.enqueue(blocked)
+            elif self._clusters.has_synced and stays(self._clusters.get(cluster)):
+                for name in owners_of_kind("Namespace", change.item):
+                    self.controller.enqueue(name)
 
     def _all(self) -> list[str]:
         """Every namespace; none before the first load, which brings them all anyway."""

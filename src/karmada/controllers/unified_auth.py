@@ -9,7 +9,7 @@ from karmada.api.meta import OwnerReference
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.clusters import stays
 from karmada.controllers.context import Context
-from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
+from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, owners_of_kind, work_for
 from karmada.machinery.controller import DONE, Controller, Result, Retry
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change
@@ -41,7 +41,7 @@ class UnifiedAuthController:
         )
         self.controller.watch(self._clusters, _new_cluster)
         self.controller.watch(self._namespaces, _new_space)
-        self.controller.watch(self._works, self._work_gone)
+        self._works.add_handler(self._works_changed)
         self.controller.watch(self._roles, self._role_changed)
         self.controller.watch(self._bindings, self._binding_changed)
 
@@ -80,13 +80,13 @@ class UnifiedAuthController:
         )
         return await self._writer.write(work_for(cluster.metadata.name, manifest, owner=owner))
 
-    def _work_gone(self, change: Change[Work]) -> list[str]:
-        """The cluster that misses a Work of its own; when it leaves, they go."""
-        if change.new is not None or not self._clusters.has_synced:
-            return []
-        owners = change.item.value.metadata.owner_references
-        found = (reference.name for reference in owners if reference.kind == "Cluster")
-        return [name for name in found if stays(self._clusters.get(name))]
+    def _works_changed(self, changes: list[Change[Work]]) -> None:
+        """A cluster misses a Work of its own that is gone; when it leaves, they go."""
+        for change in changes:
+            if change.new is None and self._clusters.has_synced:
+                for name in owners_of_kind("Cluster", change.item):
+                    if stays(self._clusters.get(name)):
+                        self.controller.enqueue(name)
 
     def _role_changed(self, change: Change[JSONObject]) -> list[str]:
         states = [item.value for item in (change.old, change.new) if item is not None]

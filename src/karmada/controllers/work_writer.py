@@ -13,6 +13,7 @@ from karmada.controllers.created_works import CreatedWorks
 from karmada.machinery.client import Client
 from karmada.machinery.committer import Committer, Created, Written
 from karmada.machinery.errors import ApiError
+from karmada.machinery.informers.cache import Item
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.works.build import Draft, WorkTerminating
@@ -49,6 +50,15 @@ def work_for(
         owner_references=(owner,) if owner is not None else (),
     )
     return Draft(work, manifest, suspend_dispatching=suspended, preserve_resources_on_deletion=None)
+
+
+def owners_of_kind(kind: str, work: Item[Work]) -> list[str]:
+    """The names of a Work's owners of a kind; none of one that cannot be read."""
+    try:
+        references = work.value.metadata.owner_references
+    except ValueError:
+        return []
+    return [reference.name for reference in references if reference.kind == kind]
 
 
 class WorkWriter:
