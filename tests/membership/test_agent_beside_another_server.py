@@ -240,6 +240,23 @@ async def test_the_webhook_judges_events_about_clusters(stage: Stage) -> None:
                 await events.create(made, OWN_SPACE)
 
 
+async def test_the_webhook_judges_works_that_begin_to_speak_for_a_binding(stage: Stage) -> None:
+    works, own = stage.front.resource(WORKS), {"name": "w", "namespace": OWN_SPACE}
+    tree: dict[str, Any] = {"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "spec": {"workload": {}}}
+    marks: dict[str, Any] = {
+        "labels": {"resourcebinding.karmada.io/permanent-id": "known"},
+        "annotations": {"resourcebinding.karmada.io/namespace": "shop", "resourcebinding.karmada.io/name": "web"},
+    }
+    for field in marks:
+        with pytest.raises(Forbidden, match="made for a binding by the control plane only"):
+            await works.create({**tree, "metadata": {**own, field: marks[field]}}, OWN_SPACE)
+    await works.create({**tree, "metadata": {**own, "labels": {"a": "b"}}}, OWN_SPACE)
+    with pytest.raises(Forbidden, match="made for a binding by the control plane only"):
+        await works.patch("w", {"metadata": marks}, OWN_SPACE)
+    await stage.admin.resource(WORKS).patch("w", {"metadata": marks}, OWN_SPACE)
+    await works.patch("w", {"metadata": {"finalizers": ["karmada.io/execution-controller"]}}, OWN_SPACE)
+
+
 async def test_the_webhook_is_asked_for_agents_only_and_says_why(stage: Stage) -> None:
     minted = objects.token_secret("default", "karmada-cluster")
     with pytest.raises(Forbidden, match=r'admission webhook "agent.karmada.io" denied the request: the agent of'):

@@ -279,6 +279,26 @@ async def test_an_agent_reports_its_state_and_not_what_is_done_about_it(attack: 
     assert (await clusters.get("evil"))["status"] == {"remedyActions": asked, "kubernetesVersion": "v3"}
 
 
+async def test_an_agent_makes_no_work_for_a_binding(attack: Attack) -> None:
+    """Others would wait for what it says to run, by a fence or a disruption budget, though nobody sent it there."""
+    agent, space = await attack.certificate("evil"), "karmada-es-evil"
+    works = agent.resource(WORKS)
+    marks: dict[str, Any] = {
+        "labels": {"resourcebinding.karmada.io/permanent-id": "known"},
+        "annotations": {"resourcebinding.karmada.io/namespace": "shop", "resourcebinding.karmada.io/name": "web"},
+    }
+    tree: dict[str, Any] = {"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "spec": {"workload": {}}}
+    own = {"name": "w", "namespace": space}
+    for part in (marks, {"labels": marks["labels"]}, {"annotations": marks["annotations"]}):
+        with pytest.raises(Forbidden, match="made for a binding by the control plane only"):
+            await works.create({**tree, "metadata": {**own, **part}}, space)
+    await works.create({**tree, "metadata": own}, space)
+    with pytest.raises(Forbidden, match="made for a binding by the control plane only"):
+        await works.patch("w", {"metadata": marks}, space)
+    await attack.hub.resource(WORKS).patch("w", {"metadata": marks}, space)
+    await works.patch("w", {"metadata": {"finalizers": ["karmada.io/execution-controller"]}}, space)
+
+
 async def test_who_may_read_everything_does_not_answer_in_a_members_place(attack: Attack) -> None:
     """A tunnel is opened by a GET; it would be sent what others write there, and as whom."""
     pushed = await attack.pull.world.member("member1")

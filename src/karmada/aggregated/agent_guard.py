@@ -56,6 +56,6 @@ class AgentGuard:
 
     def _refuse(self, request: AdmissionRequest) -> None:
         group, plural = request.type.group, request.type.plural
-        why = agent_writes.problem(request.user.name, (group, plural), request.name, request.object or {})
+        why = agent_writes.problem(request.user.name, (group, plural), request.name, request.object or {}, request.old)
         if why:
             raise forbidden(group, plural, request.name, why)

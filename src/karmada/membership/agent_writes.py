@@ -9,17 +9,29 @@ beside any other API server.
 
 from typing import Any
 
-from karmada.api import names
+from karmada.api import annotations, labels, names
 from karmada.membership import objects
 from karmada.membership.agent_roles import is_own_request
 
 CLUSTERS, SECRETS, LEASES = ("cluster.karmada.io", "clusters"), ("", "secrets"), ("coordination.k8s.io", "leases")
 REQUESTS, EVENTS = ("certificates.k8s.io", "certificatesigningrequests"), ("", "events")
-JUDGED = (CLUSTERS, SECRETS, LEASES, REQUESTS, EVENTS)
+WORKS = ("work.karmada.io", "works")
+JUDGED = (CLUSTERS, SECRETS, LEASES, REQUESTS, EVENTS, WORKS)
 """(group, plural) of what agents may write and others own as well."""
+BINDING_MARKS = {
+    "labels": (labels.RESOURCE_BINDING_PERMANENT_ID, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID),
+    "annotations": (
+        annotations.RESOURCE_BINDING_NAMESPACE,
+        annotations.RESOURCE_BINDING_NAME,
+        annotations.CLUSTER_RESOURCE_BINDING_NAME,
+    ),
+}
+"""By which a Work says that it was made for a binding."""
 
 
-def problem(user: str, kind: tuple[str, str], name: str, tree: dict[str, Any]) -> str:
+def problem(
+    user: str, kind: tuple[str, str], name: str, tree: dict[str, Any], before: dict[str, Any] | None = None
+) -> str:
     """Why an agent may not write an object; empty when it may, or when roles alone decide."""
     cluster = user.removeprefix(names.AGENT_USER_PREFIX)
     if kind == CLUSTERS:
@@ -32,7 +44,15 @@ def problem(user: str, kind: tuple[str, str], name: str, tree: dict[str, Any]) -
         return f"a request of the agent of {cluster} is called {cluster}-renewal"
     if kind == EVENTS:
         return _event_problem(cluster, tree)
+    if kind == WORKS and _marks(tree) != _marks(before or {}):
+        return "a Work is made for a binding by the control plane only: agents collect endpoints into Works of nobody's"
     return ""
+
+
+def _marks(work: dict[str, Any]) -> list[Any]:
+    """How a Work says for which binding it was made."""
+    metadata = work.get("metadata") or {}
+    return [(metadata.get(field) or {}).get(key) for field, keys in BINDING_MARKS.items() for key in keys]
 
 
 def keep_remedies(cluster: dict[str, Any], before: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 The API server asks about requests of agents only, so that nobody else depends on this webhook.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from karmada.api import names
 from karmada.membership import agent_writes
@@ -23,7 +23,7 @@ async def judge_agent(request: JSONObject) -> JSONObject:
     resource = request.get("resource") or {}
     kind = (resource.get("group") or "", resource.get("resource") or "")
     name = request.get("name") or (written.get("metadata") or {}).get("name") or ""
-    why = agent_writes.problem(user, kind, name, written)
+    why = agent_writes.problem(user, kind, name, written, request.get("oldObject"))
     if not why:
         return {"allowed": True, "status": {"code": 200}}
     return {"allowed": False, "status": {"code": 403, "reason": "Forbidden", "message": why}}
@@ -44,7 +44,12 @@ def agent_webhook(client_config: Callable[[str], JSONObject]) -> JSONObject:
     agents = f"request.userInfo.username.startsWith('{names.AGENT_USER_PREFIX}')"
     # Agents write many events about Works, which need no judgement: the execution space is theirs.
     about_clusters = "has(object.involvedObject.kind) && object.involvedObject.kind == 'Cluster'"
-    judged = f"request.resource.resource != 'events' || ({about_clusters})"
+    # So are the Works that the control plane made for bindings, and those of nobody's.
+    for_bindings = " || ".join(_gained(field, keys) for field, keys in agent_writes.BINDING_MARKS.items())
+    judged = (
+        f"(request.resource.resource != 'events' || ({about_clusters})) && "
+        f"(request.resource.resource != 'works' || {for_bindings})"
+    )
     return {
         "name": "agent.karmada.io",
         "clientConfig": client_config(PATH),
@@ -55,3 +60,10 @@ def agent_webhook(client_config: Callable[[str], JSONObject]) -> JSONObject:
         "admissionReviewVersions": ["v1"],
         "timeoutSeconds": SECONDS,
     }
+
+
+def _gained(field: str, keys: Sequence[str]) -> str:
+    """Whether labels or annotations have keys that they had not, or with other values."""
+    new, old = f"object.metadata.{field}", f"oldObject.metadata.{field}"
+    had = f"oldObject != null && has({old}) && key in {old} && {old}[key] == {new}[key]"
+    return f"(has({new}) && {list(keys)}.exists(key, key in {new} && !({had})))"
