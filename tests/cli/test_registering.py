@@ -116,7 +116,10 @@ def test_a_cluster_registers_works_and_leaves(federation: World, newcomer: Newco
     ways = ["--cluster-kubeconfig", str(newcomer.config), "--karmada-config", str(federation.kubeconfig)]
     refused = federation.run("unjoin", NAME, "--cluster-kubeconfig", str(newcomer.config))
     assert refused.code == 1
-    left = federation.run("unregister", NAME, *ways)
+    beside = ("-n", "karmada-system", "--kubeconfig", str(newcomer.config))
+    assert federation.run("create", "deployment", "own-agent", "--image=karmada", *beside).code == 0
+    assert federation.run("delete", "deployment", "karmada-agent", *beside).code == 0
+    left = federation.run("unregister", NAME, *ways, "--agent-name", "own-agent")
     assert left.code == 0, left.err
     assert federation.run("get", "cluster", NAME).code == 1
     there = federation.run("get", "deployments", "-A", "-o", "name", "--kubeconfig", str(newcomer.config))

@@ -206,6 +206,14 @@ def test_editing_sends_what_the_editor_changed(federation: World, space: str) ->
     assert "set KUBE_EDITOR" in missing.err
 
 
+def test_editing_keeps_the_object_for_apply_when_the_flag_says_so(federation: World, space: str) -> None:
+    federation.run("create", "cm", "kept", "-n", space, "--from-literal=key=before")
+    edited = federation.run("edit", "cm/kept", "-n", space, "--save-config", EDITOR="sed -i s/before/after/")
+    assert edited.out == "configmap/kept edited\n"
+    path = r"jsonpath={.metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration}"
+    assert '"data":{"key":"after"}' in federation.run("get", "cm", "kept", "-n", space, "-o", path).out
+
+
 def test_deleting_waits_until_objects_are_gone(federation: World, space: str) -> None:
     federation.run("create", "cm", "leaving", "-n", space)
     finalizer = '{"metadata":{"finalizers":["example.org/hold"]}}'

@@ -171,10 +171,10 @@ async def _withdraw(agent: Client, request: str) -> None:
             await agent.resource(REQUESTS).delete(request)
 
 
-async def remove_agent(member: Client, space: str) -> None:
+async def remove_agent(member: Client, space: str, deployment: str = AGENT) -> None:
     """Take the agent and its access out of the member."""
     for type_, name, where in (
-        (DEPLOYMENTS, AGENT, space),
+        (DEPLOYMENTS, deployment, space),
         (objects.SECRETS, KUBECONFIG, space),
         (objects.SERVICE_ACCOUNTS, ACCOUNT, space),
         (objects.CLUSTER_ROLE_BINDINGS, AGENT, ""),

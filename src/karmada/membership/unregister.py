@@ -11,7 +11,7 @@ from karmada.machinery.errors import ApiError
 from karmada.membership import objects
 from karmada.membership.agent_roles import agent_roles
 from karmada.membership.refusal import Refused
-from karmada.membership.register import remove_agent
+from karmada.membership.register import AGENT, remove_agent
 from karmada.membership.unjoin import Left, check_same, clean_member, discard, registered, remove_cluster
 
 
@@ -21,13 +21,14 @@ async def unregister(
     name: str,
     *,
     agent_space: str = names.SYSTEM_NAMESPACE,
+    agent: str = AGENT,
     space: str = names.CLUSTER_NAMESPACE,
     force: bool = False,
     wait: float = 60.0,
     dry_run: bool = False,
     clock: Clock = REAL,
 ) -> Left:
-    """Take a cluster out."""
+    """Take a cluster out; `agent` is the name of its Deployment."""
     cluster = await registered(hub, name)
     if cluster["spec"].get("syncMode") == "Push":
         raise Refused(
@@ -39,7 +40,7 @@ async def unregister(
         return Left()
     behind = await remove_cluster(hub, name, force=force, wait=wait, clock=clock)
     behind += await clean_control_plane(hub, name, space)
-    await remove_agent(member, agent_space)
+    await remove_agent(member, agent_space, agent)
     behind += await clean_member(hub, member, name, space, force)
     return Left(tuple(behind))
 

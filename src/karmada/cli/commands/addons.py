@@ -258,7 +258,9 @@ COMMAND = Command(
                 Flag("dashboard-priority-class", _CRITICAL, "Priority class of the dashboard."),
                 Flag("descheduler-priority-class", _CRITICAL, "Priority class of the descheduler."),
                 Flag("estimator-priority-class", _CRITICAL, "Priority class of the estimator."),
-                Flag("host-cluster-domain", "cluster.local", "Domain of the host cluster."),
+                Flag(
+                    "host-cluster-domain", "cluster.local", "Kept for scripts: certificates are those that init made."
+                ),
                 common.replicas("karmada-dashboard", "How many dashboards; a browser has to stay with one of them."),
                 common.replicas("karmada-descheduler", "How many deschedulers."),
                 common.replicas("karmada-estimator", "How many estimators."),

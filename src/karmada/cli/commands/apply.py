@@ -78,7 +78,7 @@ COMMAND = Command(
         Flag("force", False, "Delete and create again what cannot be changed."),
         Flag("force-conflicts", False, "With --server-side: take fields over from other managers."),
         Flag("grace-period", -1, "With --force: seconds that pods get to end."),
-        Flag("openapi-patch", True, "Merge lists as the server's schema says."),
+        Flag("openapi-patch", True, "Kept for scripts: lists are merged as the server's schema says."),
         Flag("overwrite", True, "Resolve conflicts between the live and the given object in favour of the given one."),
         Flag("prune", False, "Delete what was applied before and is not in the files: with -l or --all."),
         Flag("prune-allowlist", [], "With --prune: kinds to consider, as group/version/kind.", repeated=True),

@@ -197,7 +197,7 @@ COMMAND = Command(
         common.SELECTOR,
         Flag("edit", False, "Not supported."),
         Flag("raw", "", "A path to post to, as it is."),
-        Flag("windows-line-endings", False, "Use the line endings of Windows."),
+        Flag("windows-line-endings", False, "Kept for scripts: lines end as everywhere else."),
     ),
     subcommands=(
         _sub(

@@ -49,6 +49,10 @@ async def _edit(session: Session, flags: Values, one: Named) -> None:
             changed = yaml.load(body)
             if not isinstance(changed, dict):
                 raise yaml.YAMLError("the object is gone")
+            if flags.save_config:
+                from karmada.api.client_apply import remember
+
+                changed = remember(changed)
             schema = merges(await schema_of(hub.transport, one.kind), one.kind)
             if schema is not None:
                 patch, kind = strategic_diff.create(live, changed, schema), PatchType.STRATEGIC
@@ -100,7 +104,7 @@ COMMAND = Command(
         Flag("output-patch", False, "Show the patch that is sent."),
         Flag("save-config", False, "Keep the object in its annotation for apply."),
         Flag("subresource", "", "The subresource to edit."),
-        Flag("windows-line-endings", False, "Use the line endings of Windows."),
+        Flag("windows-line-endings", False, "Kept for scripts: lines end as everywhere else."),
     ),
     examples="karmadactl edit deployment/nginx",
 )

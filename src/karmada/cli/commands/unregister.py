@@ -32,6 +32,7 @@ async def run(session: Session, flags: Values) -> None:
             member,
             name,
             agent_space=flags.namespace,
+            agent=flags.agent_name,
             space=flags.cluster_namespace,
             force=flags.force,
             wait=flags.wait,
