@@ -321,3 +321,23 @@ def test_works_of_a_cluster_that_is_back_are_enqueued_with_turns_for_others_in_b
         assert max(after - known for known, after in zip([before, *added], added, strict=False)) == MANY
 
     executing(test)
+
+
+def test_works_of_a_cluster_that_has_an_agent_are_not_looked_at_whenever_it_says_that_it_is_ready():
+    async def test(plane, member, controller):
+        member.concerned = False
+        await work(plane)
+        looks = controller.queue.adds
+        for _ in range(5):
+            await plane.condition("m1", "Ready", "False")
+            await plane.clock.sleep(1)
+            await plane.condition("m1", "Ready", "True")
+            await plane.clock.sleep(1)
+        assert controller.queue.adds == looks
+        member.concerned = True
+        await plane.condition("m1", "Ready", "False")
+        await plane.condition("m1", "Ready", "True")
+        await plane.clock.sleep(1)
+        assert member.written == [Verb.CREATE]
+
+    executing(test)

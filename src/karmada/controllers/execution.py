@@ -301,7 +301,7 @@ class ExecutionController:
                 self.versions.forget_cluster(change.key.name)
                 self._pace.forget(names.execution_space(change.key.name))
                 continue
-            if change.initial or not self._works.has_synced:
+            if change.initial or not self._works.has_synced or not self._members.concerns(change.new.value):
                 continue
             leaving = change.new.value.metadata.deletion_timestamp is not None
             if leaving or is_back(change):

@@ -182,7 +182,7 @@ class SliceCollection:
             if change.new is None:
                 self._waiting.pop(change.key.name, None)
                 self._pace.forget(names.execution_space(change.key.name))
-            elif is_back(change):
+            elif is_back(change) and self._members.concerns(change.new.value):
                 self.loaded(change.key.name)
 
 

@@ -149,7 +149,8 @@ class WorkStatusController:
         for change in changes:
             if change.new is None:
                 self._pace.forget(names.execution_space(change.key.name))
-            if self._works.has_synced and is_back(change):
+                continue
+            if self._works.has_synced and is_back(change) and self._members.concerns(change.new.value):
                 keys = [item.key for item in self._works.all_items(names.execution_space(change.key.name))]
                 for key in keys:
                     self._reporter.forget(key)
