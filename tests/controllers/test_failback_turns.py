@@ -19,7 +19,10 @@ from tests.controllers.failing_back import (
     triggered,
 )
 from tests.controllers.plane import CLUSTERS, on_a_plane
+from tests.growth import work
 
+from karmada.controllers.bindings import BindingKey
+from karmada.controllers.failback import FailbackController
 from karmada.machinery.clock import parse_rfc3339, rfc3339
 from karmada.machinery.errors import ServerError
 from karmada.machinery.transport import Verb
@@ -311,5 +314,21 @@ def test_a_workload_does_not_go_where_nobody_says_since_when_all_is_well():
         await bind(plane)
         await plane.clock.sleep(1200)
         assert await triggered(plane) == []
+
+    on_a_plane(scenario)
+
+
+def test_a_workload_that_waits_for_its_turn_is_not_compared_with_all_of_its_policy():
+    async def scenario(plane):
+        failback = FailbackController(plane.context)
+        plane.start(failback.controller)
+        found = []
+        for count in (3, 30):
+            for number in range(count):
+                await bind(plane, f"{count}-{number}", behaviour=ONE)
+            await plane.clock.sleep(5)
+            waiting = failback._bindings.get(BindingKey("default", "3-0"))
+            found.append(work(lambda waiting=waiting: failback._moving(waiting)).calls)
+        assert found[0] == found[1]
 
     on_a_plane(scenario)

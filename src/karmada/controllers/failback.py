@@ -56,6 +56,9 @@ class FailbackController:
         self._snapshot = Snapshot()
         self._begun: dict[BindingKey, str] = {}
         """Bindings that were sent back here, with their policy: the cache may not show it yet."""
+        self._policy_of: dict[BindingKey, str] = {}
+        self._shown: dict[str, set[BindingKey]] = {}
+        """Bindings that the cache shows on their way back, by policy: each that waits for its turn asks how many."""
         self.controller: Controller[BindingKey] = Controller(
             COMPONENT,
             self.reconcile,
@@ -66,7 +69,7 @@ class FailbackController:
         )
         for informer in self._bindings.informers:
             informer.add_index(BY_POLICY, _policies)
-            self.controller.watch(informer, _concerned)
+            self.controller.watch(informer, self._concerned)
         self._clusters.add_handler(self._clusters_changed)
 
     async def reconcile(self, key: BindingKey) -> Result:
@@ -149,13 +152,21 @@ class FailbackController:
     def _moving(self, binding: Binding) -> int:
         """How many workloads of the policy are on their way back."""
         policy = _policy(binding)
-        shown = {
-            BindingKey(*item.key)
-            for informer in self._bindings.informers
-            for item in informer.indexed_items(BY_POLICY, policy)
-            if _is_moving(item.value)
-        }
-        return len(shown | {key for key, begun in self._begun.items() if begun == policy})
+        begun = {key for key, named in self._begun.items() if named == policy}
+        return len(self._shown.get(policy, set()) | begun)
+
+    def _concerned(self, change: Change[Any]) -> list[BindingKey]:
+        """A binding that has, or had, a failback."""
+        key = BindingKey(*change.key)
+        if (left := self._policy_of.pop(key, None)) is not None:
+            self._shown[left].discard(key)
+            if not self._shown[left]:
+                del self._shown[left]
+        if (policy := _failing_back(change.new)) is not None:
+            self._policy_of[key] = policy
+            self._shown.setdefault(policy, set()).add(key)
+        states = [item.value for item in (change.old, change.new) if item is not None]
+        return [key] if any(_behaviour(state) is not None for state in states) else []
 
     def _clusters_changed(self, changes: list[Change[Cluster]]) -> None:
         looked_for = False
@@ -187,8 +198,12 @@ def _policies(item: Item[Any]) -> Iterable[str]:
     return [_policy(item.value)] if _behaviour(item.value) is not None else []
 
 
-def _is_moving(binding: Binding) -> bool:
-    return is_true(binding.status.conditions, conditions.FAILING_BACK)
+def _failing_back(item: Item[Any] | None) -> str | None:
+    """The policy of a binding with a failback that is on its way back."""
+    binding = item.value if item is not None else None
+    if binding is None or _behaviour(binding) is None:
+        return None
+    return _policy(binding) if is_true(binding.status.conditions, conditions.FAILING_BACK) else None
 
 
 def _has_better_terms(binding: Binding) -> bool:
@@ -200,12 +215,6 @@ def _has_better_terms(binding: Binding) -> bool:
 def _triggered(binding: Any, now: float) -> Any:
     spec = msgspec.structs.replace(binding.spec, failback_triggered_at=rfc3339(now))
     return msgspec.structs.replace(binding, spec=spec)
-
-
-def _concerned(change: Change[Any]) -> list[BindingKey]:
-    """A binding that has, or had, a failback."""
-    states = [item.value for item in (change.old, change.new) if item is not None]
-    return [BindingKey(*change.key)] if any(_behaviour(state) is not None for state in states) else []
 
 
 def _may_matter(change: Change[Cluster]) -> bool:
