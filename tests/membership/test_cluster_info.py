@@ -1,4 +1,4 @@
-"""Finding a control plane by a token: what whoever registers is told while it does not answer."""
+"""Finding a control plane by a token: what register says while it does not answer."""
 
 import socket
 
