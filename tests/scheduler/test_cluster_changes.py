@@ -199,7 +199,7 @@ def test_a_result_that_the_cache_does_not_show_yet_is_not_decided_anew_when_a_cl
     on_a_plane(scenario)
 
 
-def test_bindings_are_looked_at_at_a_pace_while_the_taints_of_a_cluster_come_and_go() -> None:
+def test_bindings_are_looked_at_at_a_pace_while_the_readiness_of_a_cluster_comes_and_goes() -> None:
     async def scenario(plane: Plane) -> None:
         for name in ("member1", "member2"):
             await plane.join(name)
@@ -229,12 +229,12 @@ def test_bindings_are_looked_at_at_a_pace_while_the_taints_of_a_cluster_come_and
     on_a_plane(scenario)
 
 
-def test_a_cluster_that_changes_otherwise_is_looked_at_at_once_although_its_taints_come_and_go() -> None:
+def test_a_cluster_that_changes_otherwise_is_looked_at_at_once_although_its_readiness_comes_and_goes() -> None:
     async def scenario(plane: Plane) -> None:
         for name in ("member1", "member2"):
             await plane.join(name)
         for turn in range(2 * MOST + 1):
-            taints = [] if turn % 2 else [{"key": "a", "effect": "NoSchedule"}]
+            taints = [] if turn % 2 else [{"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule"}]
             await plane.client.resource(CLUSTERS).patch("member2", {"spec": {"taints": taints}})
         await plane.bind("web", 2, {"clusterAffinity": {"labelSelector": {"matchLabels": {"a": "b"}}}})
         await plane.client.resource(CLUSTERS).patch("member2", {"spec": {"taints": []}})
@@ -243,5 +243,22 @@ def test_a_cluster_that_changes_otherwise_is_looked_at_at_once_although_its_tain
         await plane.client.resource(CLUSTERS).patch("member2", {"metadata": {"labels": {"a": "b"}}})
         await plane.settle()
         assert await plane.result("web") == {"member2": 2}
+
+    on_a_plane(scenario)
+
+
+def test_taints_that_people_set_are_looked_at_at_once() -> None:
+    async def scenario(plane: Plane) -> None:
+        await plane.join("member1")
+        for turn in range(2 * MOST + 1):
+            taints = [{"key": "a", "effect": "NoSchedule"}] if turn % 2 == 0 else []
+            await plane.client.resource(CLUSTERS).patch("member1", {"spec": {"taints": taints}})
+            await plane.settle(1)
+        await plane.bind("web")
+        await plane.settle()
+        assert await plane.result("web") == {}
+        await plane.client.resource(CLUSTERS).patch("member1", {"spec": {"taints": []}})
+        await plane.settle(1)
+        assert await plane.result("web") == {"member1": 2}
 
     on_a_plane(scenario)

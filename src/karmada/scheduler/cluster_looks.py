@@ -1,7 +1,8 @@
-"""When bindings are looked at again because a cluster changed: at once, but at a pace while its taints come and go.
+"""When bindings are looked at again because a cluster changed: at once, or at a pace while its readiness flaps.
 
-Taints follow what a member says of itself, and each look renews the status of every binding that may go there: one that
-is ready and not ready in turns must not have all of them written each time. New decisions heed a taint at once.
+The taints of readiness follow what a member says of itself, and each look renews the status of every binding that may
+go there: one that is ready and not ready in turns must not have all of them written each time. New decisions heed a
+taint at once, and taints that people or their policies set are looked at at once.
 """
 
 import asyncio
@@ -10,11 +11,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.api.cluster.v1alpha1 import Cluster, ClusterSpec
+from karmada.api.taints import NO_SCHEDULE, NOT_READY, UNREACHABLE
 from karmada.machinery.clock import Clock
 
+_OF_READINESS = ((NOT_READY, NO_SCHEDULE), (UNREACHABLE, NO_SCHEDULE))
 MOST, PERIOD = 4, 120.0
-"""Looks because of the taints of one cluster within so many seconds."""
+"""Looks because of the readiness of one cluster within so many seconds."""
 
 
 class ClusterLooks:
@@ -34,7 +37,7 @@ class ClusterLooks:
         now = self._clock.monotonic()
         pause = times[0] + PERIOD - now if len(times) == MOST else 0.0
         waiting = self._waiting.pop(name, None)
-        if pause > 0 and _differ_in_taints(versions):
+        if pause > 0 and _differ_in_readiness(versions):
             if waiting is None:
                 waiting = versions, self._clock.call_later(pause, lambda: self._due(name))
             self._waiting[name] = ((*waiting[0][:1], versions[-1]), waiting[1])
@@ -42,7 +45,7 @@ class ClusterLooks:
         if waiting is not None:
             waiting[1].cancel()
             versions = (waiting[0][0], *versions)
-        if _differ_in_taints(versions):
+        if _differ_in_readiness(versions):
             times.append(now)
         self._look(versions)
 
@@ -63,14 +66,17 @@ class ClusterLooks:
         self._look(versions)
 
 
-def _differ_in_taints(versions: tuple[Cluster, ...]) -> bool:
-    """Whether nothing but taints differs of what decides where bindings may go."""
+def _differ_in_readiness(versions: tuple[Cluster, ...]) -> bool:
+    """Whether nothing but the taints of readiness differs of what decides where bindings may go."""
     before, after = versions[0], versions[-1]
-    without = [msgspec.structs.replace(one.spec, taints=()) for one in (before, after)]
-    leaving = after.metadata.deletion_timestamp is not None
     return (
         before is not after
-        and not leaving
+        and after.metadata.deletion_timestamp is None
         and before.metadata.labels == after.metadata.labels
-        and without[0] == without[1]
+        and _as_ready(before.spec) == _as_ready(after.spec)
     )
+
+
+def _as_ready(spec: ClusterSpec) -> ClusterSpec:
+    kept = tuple(one for one in spec.taints if (one.key, one.effect) not in _OF_READINESS)
+    return msgspec.structs.replace(spec, taints=kept)
