@@ -379,9 +379,7 @@ async def test_a_websocket_goes_through() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["h2c", "HTTP/2.0", "TLS/1.2", "websocket, h2c"])
-async def test_no_protocol_is_passed_on_in_which_requests_could_follow_that_no_route_was_asked_about(
-    protocol: str,
-) -> None:
+async def test_no_protocol_is_passed_on_in_which_further_requests_could_follow(protocol: str) -> None:
     backends = Backends()
     await backends.add(OK)
     async with gated(backends) as gate:
