@@ -73,6 +73,17 @@ async def test_what_stays_in_a_cluster_that_was_not_ready_when_it_left_is_listed
     assert "ConfigMap default/a" in left.behind
 
 
+def test_nothing_stays_in_a_cluster_that_leaves_before_it_was_ever_reached() -> None:
+    async def scenario(plane: Any) -> None:
+        tree = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"}}
+        await plane.client.resource(objects.CLUSTERS).create({**tree, "spec": {"syncMode": "Push"}})
+        await plane.client.resource(objects.NAMESPACES).create({"metadata": {"name": "karmada-es-m1"}})
+        await plane.client.resource(WORKS).create(work("m1"))
+        assert await remove_cluster(plane.client, "m1", force=False, wait=5.0, clock=plane.clock) == []
+
+    on_a_plane(scenario)
+
+
 async def test_unjoining_ends_without_the_secret(world: Any) -> None:
     await joined(world, "member1")
     await world.hub.resource(objects.SECRETS).delete("member1", "karmada-cluster")

@@ -95,7 +95,7 @@ async def remove_cluster(hub: Client, name: str, *, force: bool, wait: float, cl
             seen = await clusters.get(name)
             await clock.sleep(PAUSE)
     except NotFound:
-        return [] if _is_ready(seen) else held  # Works of a member that is not ready are released without it
+        return held if _is_lost(seen) else []  # Works of a member that is not ready are released without it
     if not force:
         reasons = await _obstacles(hub, name)
         raise Unfinished(
@@ -104,7 +104,7 @@ async def remove_cluster(hub: Client, name: str, *, force: bool, wait: float, cl
         )
     behind = await _strip_works(hub, name)
     await _strip(hub, objects.CLUSTERS, name, "", finalizers.CLUSTER)
-    return behind if _is_ready(seen) else held
+    return held if _is_lost(seen) else behind
 
 
 async def clean_member(hub: Client, member: Client, name: str, space: str, force: bool) -> list[str]:
@@ -188,9 +188,10 @@ def _held(works: Iterable[JSONObject]) -> list[str]:
     return held
 
 
-def _is_ready(cluster: JSONObject) -> bool:
+def _is_lost(cluster: JSONObject) -> bool:
+    """Whether a cluster is not ready any more; in one that has never reported nothing was put."""
     found = (cluster.get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == conditions.READY and condition["status"] == "True" for condition in found)
+    return any(condition["type"] == conditions.READY and condition["status"] != "True" for condition in found)
 
 
 async def _strip(hub: Client, type_: GroupVersionResource, name: str, space: str, *own: str) -> None:
