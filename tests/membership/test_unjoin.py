@@ -4,6 +4,7 @@ import pytest
 from tests.controllers.plane import on_a_plane
 from tests.membership.world import eventually, is_gone
 
+from karmada.machinery.errors import Forbidden
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects
@@ -71,6 +72,37 @@ async def test_what_stays_in_a_cluster_that_was_not_ready_when_it_left_is_listed
     await eventually(not_ready)
     left = await unjoin(world.hub, "member1", wait=20.0)
     assert "ConfigMap default/a" in left.behind
+
+
+def test_endpoints_that_were_collected_in_a_cluster_are_its_own_and_not_left_behind() -> None:
+    async def scenario(plane: Any) -> None:
+        await plane.cluster("m1", ready="False")
+        collected = work("m1")
+        collected["metadata"] |= {"name": "slice", "labels": {"endpointslice.karmada.io/managed-by": "karmada"}}
+        collected["spec"] |= {"suspendDispatching": True}
+        for one in (work("m1"), collected):
+            await plane.client.resource(WORKS).create(one)
+        left = await remove_cluster(plane.client, "m1", force=True, wait=0.0, clock=plane.clock)
+        assert left == ["ConfigMap default/a"]
+
+    on_a_plane(scenario)
+
+
+def test_who_may_not_list_works_can_have_a_cluster_leave() -> None:
+    async def refuse(request: Any) -> None:
+        if request.resource == WORKS:
+            raise Forbidden("may not list works")
+
+    async def scenario(plane: Any) -> None:
+        tree = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"}}
+        await plane.client.resource(objects.CLUSTERS).create({**tree, "spec": {"syncMode": "Push"}})
+        await plane.condition("m1", "Ready", "False")
+        plane.transport.before = refuse
+        left = await remove_cluster(plane.context.client, "m1", force=False, wait=5.0, clock=plane.clock)
+        assert left == ["what its Works brought there, which could not be listed: may not list works"]
+        assert await is_gone(plane.client.resource(objects.CLUSTERS).get("m1"))
+
+    on_a_plane(scenario)
 
 
 def test_nothing_stays_in_a_cluster_that_leaves_before_it_was_ever_reached() -> None:

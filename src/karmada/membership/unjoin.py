@@ -21,6 +21,8 @@ from karmada.membership.refusal import Refused, Unfinished
 
 WORKS = GroupVersionResource("work.karmada.io", "v1alpha1", "works")
 OF_WORKS = (finalizers.WORK, finalizers.ENDPOINT_SLICE, finalizers.ENDPOINT_SLICE_DISPATCH)
+COLLECTED = {labels.ENDPOINT_SLICE_MANAGED_BY, labels.MULTI_CLUSTER_SERVICE_NAME}
+"""Labels of Works that hold what was collected in a member, or only mark it: nothing dispatches them."""
 PAUSE = 0.05
 
 
@@ -89,7 +91,7 @@ async def remove_cluster(hub: Client, name: str, *, force: bool, wait: float, cl
     seen: JSONObject = {}
     held: list[str] = []
     try:
-        seen, held = await clusters.get(name), _held(await _works(hub, name))
+        seen, held = await clusters.get(name), await _dispatched(hub, name)
         await clusters.delete(name)
         while clock.monotonic() < until:
             seen = await clusters.get(name)
@@ -177,10 +179,20 @@ async def _works(hub: Client, name: str) -> list[JSONObject]:
     return (await hub.resource(WORKS).list(Scope(names.execution_space(name)))).items
 
 
+async def _dispatched(hub: Client, name: str) -> list[str]:
+    """The objects that were dispatched to a cluster; who may not list them can have it leave all the same."""
+    try:
+        return _held(await _works(hub, name))
+    except ApiError as error:
+        return [f"what its Works brought there, which could not be listed: {error}"]
+
+
 def _held(works: Iterable[JSONObject]) -> list[str]:
-    """The objects in a member that Works are for, as people read them."""
+    """The objects in a member that Works are for, as people read them; what was collected there is the member's own."""
     held = []
     for work in works:
+        if work["spec"].get("suspendDispatching") and COLLECTED & (work["metadata"].get("labels") or {}).keys():
+            continue
         for manifest in (work.get("spec") or {}).get("workload", {}).get("manifests") or ():
             metadata = manifest.get("metadata") or {}
             where = names.namespaced_key(metadata.get("namespace", ""), metadata.get("name", ""))
