@@ -1,6 +1,7 @@
 """What README.md and docs/ claim in figures has a command that shows it."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,12 @@ def test_a_claim_stands_in_its_document_and_its_command_exists(claim: Claim) -> 
         assert words[2] in (*benchmarks.MODULES, "side_by_side")
     elif words[:2] == ["-m", "pytest"]:
         assert (ROOT / words[2]).exists()
+    elif words[:1] == ["-m"]:
+        assert find_spec(words[1]) is not None
+    else:
+        pytest.fail(f"nothing shows whether this command exists: {claim.command}")
+    if claim.figure:
+        assert f'"{claim.figure}"' in (ROOT / f"benchmarks/{words[2]}.py").read_text()
 
 
 def test_what_the_readme_claims_beside_the_reference_was_measured_in_one_run() -> None:
