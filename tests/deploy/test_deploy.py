@@ -291,6 +291,8 @@ def test_a_wrong_value_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path:
         ("imageRegistry: registry.example.com", "imageRegistry: 'registry.example.com' does not match ^(.+/)?$"),
         ("etcd: {members: []}", "etcd.members: there must be one at least"),
         ("etcd: {members: [1]}", "etcd.members[0]: 1 is no string"),
+        ("etcd: {members: [null]}", "etcd.members[0]: None is no string"),
+        ("tolerations: [null]", "tolerations[0]: None is no object"),
         ("[]", "the whole file: [] is no object"),
     ],
 )

@@ -22,8 +22,6 @@ _TYPES: Mapping[str, Any] = {"object": dict, "array": list, "boolean": bool, "in
 def violations(value: Any, schema: JSONObject, where: str = "") -> Iterator[str]:
     """What is wrong with values by their schema: a sentence each, which names the value."""
     wanted = schema["type"]
-    if value is None:
-        return  # takes a default away
     if not isinstance(value, _TYPES[wanted]) or (wanted == "integer" and isinstance(value, bool)):
         yield f"{where or 'the whole file'}: {value!r} is no {wanted}"
     elif value not in schema.get("enum", [value]):
@@ -40,10 +38,10 @@ def violations(value: Any, schema: JSONObject, where: str = "") -> Iterator[str]
     elif wanted == "object" and "properties" in schema:
         for key, below in value.items():
             path = f"{where}.{key}" if where else str(key)
-            if key in schema["properties"]:
-                yield from violations(below, schema["properties"][key], path)
-            else:
+            if key not in schema["properties"]:
                 yield f"the chart has no value {path}"
+            elif below is not None:  # null takes a default away
+                yield from violations(below, schema["properties"][key], path)
 
 
 def values_schema(values: Mapping[str, Any]) -> JSONObject:
