@@ -91,6 +91,7 @@ def test_installing_and_uninstalling_a_user_unit(tmp_path: Path) -> None:
         (["--feature-gates=Failovr=true"], "Failovr"),
         (["--detach"], "--detach: systemd runs the federation in the background already"),
         (["--data", "/elsewhere"], "write it before --"),
+        (["--dat", "/elsewhere"], "unknown flag: --dat"),
         (["--fleet", "fleet.yaml"], "--fleet fleet.yaml: a service starts in another directory: write /"),
         (["--backup-every=1h", "--backup-to=backups"], "--backup-to backups: a service starts in another directory"),
     ],

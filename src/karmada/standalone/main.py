@@ -213,6 +213,7 @@ def _command(
         description=f"{text[0].upper()}{text[1:]}.",
         epilog="\n".join(("examples:", *(f"  karmada {example}" for example in _EXAMPLES[name]))),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
 
 
