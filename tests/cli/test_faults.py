@@ -3,7 +3,10 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 from tests.cli.samples import SHOP, apply
@@ -12,7 +15,9 @@ from tests.cli.world import Outcome, World
 
 from karmada.apiserver.auth.kubeconfig import kubeconfig, write_kubeconfig
 from karmada.apiserver.auth.pki import Authority
-from karmada.cli.session import PATIENCE
+from karmada.cli.main import execute
+from karmada.cli.session import PATIENCE, Session
+from karmada.machinery.errors import Forbidden
 from karmada.machinery.http.kubeconfig import load
 from karmada.standalone.demo import why
 
@@ -182,6 +187,29 @@ def test_a_rollout_shows_the_rows_of_members_that_answer(hung: dict[str, Outcome
     assert rows["member2"].startswith(SILENCE)
     assert [row[0] for row in table(hung["rollout history"].out)[1:]] == ["member1"]
     assert hung["rollout history"].err.startswith(f"error: cluster(member2): {SILENCE}")
+
+
+def test_what_a_member_refuses_a_rollout_with_is_one_line_that_a_terminal_does_not_obey(
+    federation: World, shop: str
+) -> None:
+    class Refusing:
+        def resource(self, kind: object) -> "Refusing":
+            return self
+
+        async def get(self, name: str, namespace: str) -> NoReturn:
+            raise Forbidden("no\x1b[2J\nmember1 done")
+
+    class Watched(Session):
+        def member(self, flags: Any, name: str) -> Any:
+            return SimpleNamespace(name=name, patience=PATIENCE, client=Refusing())
+
+    out, err = StringIO(), StringIO()
+    session = Watched(out=out, err=err, environment={"KUBECONFIG": str(federation.kubeconfig)})
+    assert asyncio.run(execute(["rollout", "status", "deployment/shop", "-n", shop, "--watch=false"], session)) == 1
+    said = "no^[[2J member1 done"
+    assert out.getvalue().splitlines()[0] == f"member1: {said}; member2: {said}"
+    assert [row.split("  ")[0] for row in out.getvalue().splitlines()[2:]] == ["member1", "member2"]
+    assert not err.getvalue()
 
 
 @pytest.mark.parametrize("name", ["top", "logs of all", "get"])

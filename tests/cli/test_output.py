@@ -1,5 +1,6 @@
 """Formats: columns, Go templates, descriptions, taints."""
 
+import asyncio
 from io import StringIO
 from typing import Any
 
@@ -16,6 +17,7 @@ from karmada.cli.output.tables import Listing, Style
 from karmada.cli.output.tabs import aligned
 from karmada.cli.output.tree import as_text
 from karmada.cli.output.wrapping import fitted, wrapped
+from karmada.cli.progress import Waiting
 from karmada.cli.session import Session
 from karmada.cli.taints import change, parse
 from karmada.explain.tree import Node
@@ -162,6 +164,31 @@ def test_what_objects_say_is_spelled_before_a_terminal_obeys_it() -> None:
     assert [text for text in texts if SPELLED not in text] == []
     assert shown("two\nlines\tand é") == "two\nlines\tand é"
     assert aligned([[Painted("\x1b[1mx\x1b[0m")]]) == "\x1b[1mx\x1b[0m\n"
+
+
+def test_what_is_waited_for_is_one_line_that_a_terminal_does_not_obey() -> None:
+    class Screen(StringIO):
+        drawn = asyncio.Event()
+
+        def isatty(self) -> bool:
+            return True
+
+        def flush(self) -> None:
+            self.drawn.set()
+
+    async def lines() -> list[str]:
+        screen = Screen()
+        with Waiting(Session(err=screen), f"{HOSTILE}\nfirst") as waiting:
+            await screen.drawn.wait()
+            screen.drawn.clear()
+            waiting.say(f"{HOSTILE}\nthen")
+            await screen.drawn.wait()
+        return screen.getvalue().split("\r\033[K")[1:]
+
+    first, second, end = asyncio.run(lines())
+    assert f"{SPELLED} first (" in first
+    assert f"{SPELLED} then (" in second
+    assert not end
 
 
 def test_a_cell_of_a_table_ends_with_its_first_line() -> None:

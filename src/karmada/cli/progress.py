@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from karmada.cli.output.controls import one_line
 from karmada.cli.session import Session
 
 if TYPE_CHECKING:
@@ -65,6 +66,6 @@ class Waiting:
         while True:
             elapsed = time.monotonic() - start
             frame = FRAMES[int(elapsed / PAUSE) % len(FRAMES)]
-            self._stream.write(f"\r\033[K{frame} {self._text} ({elapsed:.0f}s)")
+            self._stream.write(f"\r\033[K{frame} {one_line(self._text)} ({elapsed:.0f}s)")
             self._stream.flush()
             await asyncio.sleep(PAUSE)

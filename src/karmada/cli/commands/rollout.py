@@ -11,6 +11,7 @@ from karmada.cli.commands.why import one_wanted
 from karmada.cli.failures import CommandError, SeveralErrors
 from karmada.cli.flags import Flag, Values
 from karmada.cli.kinds import Wanted
+from karmada.cli.output.controls import one_line
 from karmada.cli.output.tabs import aligned
 from karmada.cli.progress import PAUSE, Waiting
 from karmada.cli.reading import in_time, namespace_of
@@ -91,7 +92,7 @@ async def _row(
     except NotFound:
         return [access.name, "-", "-", "-", "-", "not there yet"], False
     except (ApiError, CommandError) as error:
-        return [access.name, "-", "-", "-", "-", str(error)], False
+        return [access.name, "-", "-", "-", "-", one_line(str(error))], False
     about, spec, found = copy["metadata"], copy.get("spec") or {}, copy.get("status") or {}
     replicas = spec.get("replicas", share)
     counts = [found.get(name, 0) for name in ("updatedReplicas", "readyReplicas", "availableReplicas")]

@@ -15,3 +15,8 @@ class Painted(str):
 def shown(text: str) -> str:
     """A text with its control characters spelled, but for the ends of lines and tabs."""
     return text if text.isprintable() or isinstance(text, Painted) else text.translate(_CONTROLS)
+
+
+def one_line(text: str) -> str:
+    """A text with its control characters spelled, and blanks for the ends of its lines."""
+    return " ".join(shown(text).split())
