@@ -207,3 +207,45 @@ def test_who_is_attached_already_is_not_compared_with_all_others_that_require_th
     assert asked == []
     assert attach(SECRET, requirer("web0", "m1", conflictResolution="Overwrite"), binding, asking).binding != binding
     assert len(asked) == 49
+
+
+ROLE = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "Role",
+    "metadata": {"name": "key", "namespace": "default", "uid": "r1", "resourceVersion": "4"},
+}
+
+
+@pytest.mark.parametrize(
+    ("dependency", "claim", "wish"),
+    [
+        (ROLE, labels.PROPAGATION_POLICY_PERMANENT_ID, ("Abort", False)),
+        (ROLE, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID, ("Overwrite", True)),
+        (SECRET, labels.PROPAGATION_POLICY_PERMANENT_ID, ("Overwrite", True)),
+    ],
+    ids=["a role by a namespace's policy", "a role by a cluster-wide policy", "a secret by a namespace's policy"],
+)
+def test_a_policy_of_a_namespace_neither_replaces_nor_keeps_what_grants_something(
+    dependency: dict[str, Any], claim: str, wish: tuple[str, bool]
+) -> None:
+    app, other = (requirer(n, conflictResolution="Overwrite", preserveResourcesOnDeletion=True) for n in ("a", "b"))
+    for one in (app, other):
+        one.metadata.labels[claim] = "id"
+    first = attach(dependency, app, None, find_in())
+    both = attach(dependency, other, first.binding, find_in(app))
+    left = detach(both.binding, app, find_in(other))
+
+    for one in (first.binding, both.binding, left.binding):
+        assert (one.spec.conflict_resolution, one.spec.preserve_resources_on_deletion) == wish
+    assert attach(dependency, other, both.binding, find_in(app)).binding is both.binding
+
+
+def test_what_a_policy_of_a_namespace_once_said_of_a_role_is_taken_back() -> None:
+    app = requirer("app", conflictResolution="Overwrite", preserveResourcesOnDeletion=True)
+    said = attach(ROLE, app, None, find_in()).binding
+    app.metadata.labels[labels.PROPAGATION_POLICY_PERMANENT_ID] = "id"
+
+    taken = attach(ROLE, app, said, find_in()).binding.spec
+
+    assert said.spec.conflict_resolution == "Overwrite"
+    assert (taken.conflict_resolution, taken.preserve_resources_on_deletion) == ("Abort", False)

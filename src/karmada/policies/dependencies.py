@@ -1,7 +1,8 @@
 """Bindings of things that other resources need: who requires them, and what follows from that.
 
 A dependency has a binding without a placement of its own: it goes where its requirers go. Conflict resolution and
-preservation are the strictest wish of all requirers; when they disagree the caller gets a warning.
+preservation are the strictest wish of all requirers; when they disagree the caller gets a warning. A namespace's policy
+has no say in them for kinds with fields that its people do not write, see `karmada.policies.binding`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ import msgspec
 from karmada.api import finalizers, labels, names
 from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha2 import BindingSnapshot, ObjectReference, ResourceBinding, ResourceBindingSpec
+from karmada.overrides.withheld import is_withheld
 from karmada.policies.binding import owner_of
 
 FindBinding = Callable[[str, str], ResourceBinding | None]
@@ -103,7 +105,7 @@ def _has(
     and all are looked at when it changes."""
     if spec.resource != resource or snapshot not in spec.required_by:
         return False
-    return spec.placement is not None or _wish(independent) == (
+    return spec.placement is not None or _wish(independent, resource) == (
         spec.conflict_resolution,
         spec.preserve_resources_on_deletion,
     )
@@ -134,7 +136,8 @@ def _settled(
     if not spec.required_by:
         spec = msgspec.structs.replace(spec, conflict_resolution="", preserve_resources_on_deletion=None)
         return Attached(msgspec.structs.replace(binding, spec=spec))
-    wishes = [wish for snapshot in spec.required_by if (wish := _wishes(snapshot, independent, find)) is not None]
+    requirers = (_requirer(snapshot, independent, find) for snapshot in spec.required_by)
+    wishes = [_wish(requirer, spec.resource) for requirer in requirers if requirer is not None]
     if not wishes:
         return Attached(binding)
     resolutions = {resolution for resolution, _ in wishes}
@@ -152,16 +155,16 @@ def _settled(
     return Attached(msgspec.structs.replace(binding, spec=spec), tuple(conflicts))
 
 
-def _wishes(snapshot: BindingSnapshot, independent: ResourceBinding, find: FindBinding) -> tuple[str, bool] | None:
+def _requirer(snapshot: BindingSnapshot, independent: ResourceBinding, find: FindBinding) -> ResourceBinding | None:
     own = (snapshot.namespace, snapshot.name) == (independent.metadata.namespace, independent.metadata.name)
-    requirer = independent if own else find(snapshot.namespace, snapshot.name)
-    if requirer is None:
-        return None
-    return _wish(requirer)
+    return independent if own else find(snapshot.namespace, snapshot.name)
 
 
-def _wish(requirer: ResourceBinding) -> tuple[str, bool]:
+def _wish(requirer: ResourceBinding, resource: ObjectReference) -> tuple[str, bool]:
     spec = requirer.spec
+    is_of_namespace = labels.PROPAGATION_POLICY_PERMANENT_ID in requirer.metadata.labels
+    if is_of_namespace and is_withheld(resource.api_version, resource.kind):
+        return "Abort", False
     resolution = "Overwrite" if spec.conflict_resolution == "Overwrite" else "Abort"
     return resolution, bool(spec.preserve_resources_on_deletion)
 
