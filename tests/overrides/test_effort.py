@@ -1,6 +1,7 @@
 """What overriders make of one copy is bounded: copies are made beside the work of everybody else."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.growth import counted, work
@@ -83,6 +84,19 @@ def test_a_document_may_be_changed_as_often_as_its_length_allows() -> None:
     document = config(doc=f'{{"a": "{"x" * 1700}", "b": 0}}')
     overriders = [{"fieldPath": "/data/doc", "json": [CHANGE]}] * 1100
     assert overridden(document, {"fieldOverrider": overriders})["data"]["doc"].endswith('"b":1}')
+
+
+@pytest.mark.parametrize(("lines", "count"), [(5_000, 1), (200, 30)], ids=["a large one", "many overriders"])
+def test_what_becomes_of_a_document_is_found_once_for_all_copies_that_hold_it(lines: int, count: int) -> None:
+    document = "\n".join([f"# {uuid4()}", *(f"- {number}" for number in range(lines))])
+    changes = [{"operator": "replace", "subPath": f"/{number}", "value": "x"} for number in range(count)]
+    overriders = {"fieldOverrider": [{"fieldPath": "/data/doc", "yaml": [change]} for change in changes]}
+
+    def calls() -> float:
+        return work(lambda: len(overridden(config(doc=document), overriders)["data"]["doc"])).calls
+
+    first = calls()
+    assert calls() < first / 10
 
 
 @pytest.mark.parametrize(

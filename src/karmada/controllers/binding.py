@@ -48,9 +48,8 @@ from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
-from karmada.overrides.apply import overridden_replicas
+from karmada.overrides.apply import LARGE, overridden_replicas, weight
 from karmada.overrides.errors import OverrideError
-from karmada.overrides.fields import LARGE
 from karmada.overrides.identity import IdentityChanged
 from karmada.works.build import Draft, Overrides, WorkBuilder, work_name
 from karmada.works.copies import Facts
@@ -213,6 +212,7 @@ class BindingController:
         chosen = self._choices.of(template)
         builder = WorkBuilder(binding, template, chosen.policies, self._context.gates)
         size = len(item.body) + chosen.size
+        cost = weight(size, *chosen.policies)
         started = perf_counter()
         for target, _ in planned.write:
             if not stays(self._clusters.get(target.name)):
@@ -222,7 +222,7 @@ class BindingController:
             together = 1 if size >= LARGE else TOGETHER
             turns = asyncio.Semaphore(together) if len(planned.write) > together else None
             outcomes = await asyncio.gather(
-                *(self._sync_cluster(builder, item.body, size, write, turns) for write in planned.write)
+                *(self._sync_cluster(builder, item.body, cost, write, turns) for write in planned.write)
             )
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
@@ -267,20 +267,20 @@ class BindingController:
         return isinstance(await self._bindings.commit(binding, decide), Written)
 
     async def _sync_cluster(
-        self, builder: WorkBuilder, template: bytes, size: int, write: WriteWork, turns: asyncio.Semaphore | None
+        self, builder: WorkBuilder, template: bytes, cost: int, write: WriteWork, turns: asyncio.Semaphore | None
     ) -> Exception | bool:
         try:
             if turns is None:
-                return await self._write_work(builder, template, size, *write)
+                return await self._write_work(builder, template, cost, *write)
             async with turns:
-                written = await self._write_work(builder, template, size, *write)
+                written = await self._write_work(builder, template, cost, *write)
                 await asyncio.sleep(0)  # a server in this process may answer at once
                 return written
         except _REFUSALS as error:
             return error
 
     async def _write_work(
-        self, builder: WorkBuilder, template: bytes, size: int, target: TargetCluster, seen: Work | None
+        self, builder: WorkBuilder, template: bytes, cost: int, target: TargetCluster, seen: Work | None
     ) -> bool:
         """Bring one Work up to date; whether there was anything to do."""
         cluster = self._clusters.get(target.name)
@@ -288,8 +288,8 @@ class BindingController:
         # What is written anew for a cluster that leaves would hold it.
         if cluster is None or not (stays(cluster) or seen is not None or self._works.item(at) is not None):
             return False
-        copy = await self._revised(builder, template, size, target, cluster)
-        draft = await self._overridden(builder, copy, size, target, cluster)
+        copy = await self._revised(builder, template, cost, target, cluster)
+        draft = await self._overridden(builder, copy, cost, target, cluster)
         if seen is None and (item := self._works.item(at)) is not None:
             try:
                 seen = item.value
@@ -325,10 +325,10 @@ class BindingController:
         self._recorders[True].event(about, events.WARNING, events.SYNC_WORK.failed, f"{text} and was built anew")
 
     async def _overridden(
-        self, builder: WorkBuilder, copy: JSONObject, size: int, target: TargetCluster, cluster: Cluster
+        self, builder: WorkBuilder, copy: JSONObject, cost: int, target: TargetCluster, cluster: Cluster
     ) -> Draft:
         try:
-            if size < LARGE or not builder.is_overridden:
+            if cost < LARGE or not builder.is_overridden:
                 return builder.build(copy, target, cluster)
             async with self._overriding_large:
                 return await asyncio.to_thread(builder.build, copy, target, cluster)
@@ -339,10 +339,10 @@ class BindingController:
             raise
 
     async def _revised(
-        self, builder: WorkBuilder, template: bytes, size: int, target: TargetCluster, cluster: Cluster
+        self, builder: WorkBuilder, template: bytes, cost: int, target: TargetCluster, cluster: Cluster
     ) -> JSONObject:
         copy: JSONObject = orjson.loads(template)
-        if size < LARGE or not builder.is_overridden:
+        if cost < LARGE or not builder.is_overridden:
             replicas = builder.replicas(target, cluster)
         else:
             replicas = await asyncio.to_thread(builder.replicas, target, cluster)

@@ -31,6 +31,9 @@ from karmada.overrides.withheld import Withheld, withheld
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.policies.matching import Match, Subject, closest, subject_of
 
+LARGE = 16 * 1024
+"""Weight of a copy that takes so long to be overridden that others have their turn meanwhile."""
+
 
 class AppliedRule(NamedTuple):
     """A rule that took effect."""
@@ -86,6 +89,13 @@ def overridden_replicas(
             if rule.overriders.replicas_overrider:
                 wanted = rule.overriders.replicas_overrider[-1].value
     return wanted
+
+
+def weight(size: int, cluster_policies: Sequence[ClusterOverridePolicy], policies: Sequence[OverridePolicy]) -> int:
+    """At most as many bytes as are read to override one copy, where template and policies have this size: each
+    fieldOverrider may read and write all of them."""
+    specs = [*(one.spec for one in cluster_policies), *(one.spec for one in policies)]
+    return size * (1 + sum(len(rule.overriders.field_overrider) for spec in specs for rule in _rules(spec)))
 
 
 def record(applied: Iterable[AppliedRule]) -> str:

@@ -4,10 +4,10 @@ Errors say where, never what the field holds: they end in events, and the field 
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 from karmada.api import yaml
+from karmada.api.caching import weighed_cache
 from karmada.api.codec import decode, encode
 from karmada.api.policy.v1alpha1 import FieldOverrider, FieldPatchOperation
 from karmada.overrides import json_text
@@ -16,8 +16,8 @@ from karmada.overrides.errors import OverrideError
 from karmada.overrides.plaintext import operation, patch
 from karmada.overrides.pods import JSONObject
 
-LARGE = 16 * 1024
-"""Characters of a document that takes so long to be read and written that it is not done for each cluster anew."""
+MOST_KEPT = 16 * 1024 * 1024
+"""Characters of documents, as they were and as they became, and bytes of overriders, that are remembered together."""
 
 
 def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider], effort: Effort) -> None:
@@ -28,10 +28,10 @@ def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider
         if not isinstance(text, str):
             raise OverrideError(f"Get object's value by overrider's path({overrider.field_path}) is not string")
         effort.spend(DOCUMENT * len(text))
-        holder[key] = _changed(text, overrider) if len(text) < LARGE else _changed_once(text, encode(overrider))
+        holder[key] = _changed_once(text, encode(overrider))
 
 
-@lru_cache(maxsize=16)
+@weighed_cache(MOST_KEPT, lambda made, text, overrider: len(made) + len(text) + len(overrider))
 def _changed_once(text: str, overrider: bytes) -> str:
     """The copies of most clusters hold the same document, and have the same done to it."""
     return _changed(text, decode(overrider, FieldOverrider))
