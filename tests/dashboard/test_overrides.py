@@ -1,13 +1,19 @@
 """What override policies change, as a diff: of small objects, once for clusters that get the same."""
 
+import asyncio
+from collections.abc import Iterator, Sequence
+from threading import Event
+
 import msgspec
+import pytest
 from tests.explain import samples
 from tests.growth import work
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import OverridePolicy, ResourceSelector
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.dashboard.workload import LARGEST, MOST_COPIED, explained, overridden
+from karmada.apiserver.requests import offload
+from karmada.dashboard.workload import LARGEST, MOST_COPIED, GivenUp, explained, explaining, overridden
 from karmada.explain.why.facts import Facts
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -83,3 +89,53 @@ def test_a_workload_is_copied_for_no_override_policies_but_those_that_choose_it(
         return many - few
 
     assert measured(100) == measured(1)
+
+
+@pytest.mark.parametrize("times", range(9))
+def test_an_explanation_that_nobody_waits_for_ends_before_the_next_copy(times: int) -> None:
+    """Two passes over all clusters for the chain, one for what is shown: of each the first, a middle and the last."""
+    asked = 0
+
+    def go_on() -> None:
+        nonlocal asked
+        asked += 1
+        if asked > times:
+            raise GivenUp
+
+    clusters = [samples.cluster(f"m{number}") for number in range(3)]
+    facts = samples.facts({}, {one.metadata.name: 1 for one in clusters}, clusters)
+    facts.overrides = [samples.override("o", "m1", labelsOverrider=[{"operator": "add", "value": {"a": "b"}}])]
+    with pytest.raises(GivenUp):
+        explained(facts, go_on)
+    assert asked == times + 1
+
+
+class Clusters(list[Cluster]):
+    """Clusters that nobody looks at before they are shown."""
+
+    def __init__(self, clusters: Sequence[Cluster]) -> None:
+        super().__init__(clusters)
+        self.looked, self.shown = Event(), Event()
+        self.looks = 0
+
+    def __iter__(self) -> Iterator[Cluster]:
+        self.looks += 1
+        self.looked.set()
+        assert self.shown.wait(60)
+        return super().__iter__()
+
+
+async def test_an_explanation_ends_with_its_request_and_holds_no_other_large_request_up() -> None:
+    whole, left = (facts_of(2, {"key": "value"}, [POLICY]) for _ in range(2))
+    clusters = left.clusters = Clusters(left.clusters)
+    explanation = asyncio.create_task(explaining(left))
+    await asyncio.to_thread(clusters.looked.wait)
+    assert await offload.run(offload.LARGE, lambda: "served") == "served"
+    explanation.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await explanation
+    clusters.shown.set()
+    assert len((await explaining(whole)).overrides) == 2  # the thread is free again
+    looks, clusters.looks = clusters.looks, 0
+    explained(left)
+    assert looks < clusters.looks

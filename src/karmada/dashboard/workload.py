@@ -1,8 +1,11 @@
 """One workload: its way through the federation, with the reason of every step."""
 
+import asyncio
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
@@ -10,7 +13,6 @@ import orjson
 from karmada.api import yaml
 from karmada.api.codec import encode
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
-from karmada.apiserver.requests import offload
 from karmada.dashboard.graph import graph, verdicts
 from karmada.dashboard.names import checked_kind
 from karmada.dashboard.redaction import redacted
@@ -34,6 +36,10 @@ MOST_COPIED = 2_000_000
 """Bytes of template and override policies, for all clusters together, of which copies are made to explain them."""
 LARGEST = 64 * 1024
 """Bytes of an object of which a diff is made: a larger one takes seconds to be written as YAML."""
+PATIENCE = 30.0
+"""Seconds for an explanation, and until its turn comes."""
+_THREAD = ThreadPoolExecutor(1, "explanations")
+"""One of their own: an API server in the same process has its thread for the requests of everybody."""
 
 
 async def workload(visit: Visit) -> JSONObject:
@@ -45,7 +51,7 @@ async def workload(visit: Visit) -> JSONObject:
     if facts.template is None:
         raise NotFound(f"there is no {kind} {name} in the control plane")
     async with context.long:
-        explanation = await offload.run(offload.LARGE, explained, facts)
+        explanation = await explaining(facts)
     return {
         "ref": ref(api_version, kind, facts.namespace, name),
         "template": explanation.template,
@@ -56,6 +62,10 @@ async def workload(visit: Visit) -> JSONObject:
         "timeline": await _timeline(context.hub, facts, explanation.links),
         "why": _why(explanation.links),
     }
+
+
+class GivenUp(Exception):
+    """Nobody waits for the explanation any more."""
 
 
 class Explained(NamedTuple):
@@ -69,18 +79,34 @@ class Explained(NamedTuple):
     overrides: list[JSONObject]
 
 
-def explained(facts: Facts) -> Explained:
-    """Everything that is made of the facts. It takes as long as people's templates and policies are large."""
+async def explaining(facts: Facts) -> Explained:
+    """Everything that is made of the facts, while the loop goes on. It takes as long as people's templates and policies
+    are large, and ends with the request."""
+    is_given_up = Event()
+
+    def go_on() -> None:
+        if is_given_up.is_set():
+            raise GivenUp
+
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await asyncio.get_running_loop().run_in_executor(_THREAD, explained, facts, go_on)
+    finally:
+        is_given_up.set()
+
+
+def explained(facts: Facts, go_on: Callable[[], None] = lambda: None) -> Explained:
+    """Everything that is made of the facts. Before every copy `go_on` is asked, which may raise."""
     template, binding = facts.template, facts.binding
     assert template is not None
     facts, is_large = _with_few_overrides(facts, template)
-    links = chain(facts)
+    links = chain(facts, go_on=go_on)
     for link in links:
         if is_large and link.name == "overrides":
             link.text = f"more than {MOST_COPIED} bytes of template and override policies for all clusters: not shown"
     decision, recorded = decision_about(facts, binding) if binding is not None else (None, False)
     judged = verdicts(facts, binding, decision.decisive if decision is not None else None) if binding else []
-    changed = overridden(facts)
+    changed = overridden(facts, go_on)
     moment = facts.recorded_at if recorded else ""
     shown = redacted(_without_managers(template))
     return Explained(shown, links, graph(facts, links, judged, changed), judged, moment, changed)
@@ -120,7 +146,7 @@ def _why(links: list[Link]) -> JSONObject:
     }
 
 
-def overridden(facts: Facts) -> list[JSONObject]:
+def overridden(facts: Facts, go_on: Callable[[], None] = lambda: None) -> list[JSONObject]:
     """What override policies change, policy by policy, as a diff of what is shown of the copies."""
     template, binding = facts.template, facts.binding
     found: list[JSONObject] = []
@@ -139,6 +165,7 @@ def overridden(facts: Facts) -> list[JSONObject]:
         policies += [(one, [], [one]) for one in _ranked(facts.overrides, template)]
         before = orjson.dumps(template)
         for policy, wide, own in policies:
+            go_on()
             try:
                 done = apply_overrides(orjson.loads(before), cluster, wide, own)
             except OverrideError:

@@ -3,7 +3,7 @@
 One cluster does not hide the others: where the links of clusters stand side by side, all of them are shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from karmada.api import conditions, names
@@ -25,11 +25,12 @@ from karmada.overrides.errors import OverrideError
 _RESERVED = ("kube-", "karmada-")
 
 
-def chain(facts: Facts, focus: str = "") -> list[Link]:
-    """The links, up to the first that is broken and those beside it."""
+def chain(facts: Facts, focus: str = "", go_on: Callable[[], None] = lambda: None) -> list[Link]:
+    """The links, up to the first that is broken and those beside it. Before every copy `go_on` is asked, which may
+    raise: there are as many as clusters, and each takes what override policies change."""
     found: list[Link] = []
     end = ""
-    for link in _links(facts, focus):
+    for link in _links(facts, focus, go_on):
         stage = link.name.partition(" ")[0]
         if end and stage != end:
             break
@@ -39,7 +40,7 @@ def chain(facts: Facts, focus: str = "") -> list[Link]:
     return found
 
 
-def _links(facts: Facts, focus: str) -> Iterator[Link]:
+def _links(facts: Facts, focus: str, go_on: Callable[[], None]) -> Iterator[Link]:
     template = facts.template
     if template is None:
         where = f" in namespace {facts.namespace}" if facts.namespace else ""
@@ -64,12 +65,12 @@ def _links(facts: Facts, focus: str) -> Iterator[Link]:
     chosen = sorted(target.name for target in binding.spec.clusters)
     if focus:
         chosen = [focus]
-    yield _overrides(facts, template, chosen)
+    yield _overrides(facts, template, chosen, go_on)
     for cluster in chosen:
         yield _work(facts, cluster, facts.works.get(cluster))
     for cluster in chosen:
         yield _member(facts, cluster, facts.members.get(cluster) or MemberFacts())
-    yield _status(facts, template, binding)
+    yield _status(facts, template, binding, go_on)
 
 
 def _idle(facts: Facts) -> str:
@@ -100,13 +101,14 @@ def _template(facts: Facts, template: JSONObject) -> Link:
     return Link("template", f"{text}, generation {about.get('generation', 1)}", warnings=[idle] if idle else [])
 
 
-def _overrides(facts: Facts, template: JSONObject, clusters: list[str]) -> Link:
+def _overrides(facts: Facts, template: JSONObject, clusters: list[str], go_on: Callable[[], None]) -> Link:
     details: list[str] = []
     data: dict[str, Any] = {}
     by_name = {cluster.metadata.name: cluster for cluster in facts.clusters}
     for name in clusters:
         if name not in by_name:
             continue
+        go_on()
         try:
             copy = _copied(template)
             done = apply_overrides(copy, by_name[name], facts.cluster_overrides, facts.overrides)
@@ -228,12 +230,12 @@ def _reported(facts: Facts, cluster: str) -> str:
     return next((item.health for item in items if item.cluster_name == cluster), "")
 
 
-def _status(facts: Facts, template: JSONObject, binding: Binding) -> Link:
+def _status(facts: Facts, template: JSONObject, binding: Binding, go_on: Callable[[], None]) -> Link:
     spec, status = template.get("spec") or {}, template.get("status") or {}
     wanted, ready = spec.get("replicas"), status.get("readyReplicas", 0)
     if wanted is None:
         return Link("status", "everything arrived")
-    changed = _overridden(facts, template, binding)
+    changed = _overridden(facts, template, binding, go_on)
     if changed:
         wanted = sum(changed.get(target.name, target.replicas) for target in binding.spec.clusters)
     details = [f"override policies let {name} run {count}" for name, count in sorted(changed.items())]
@@ -243,7 +245,7 @@ def _status(facts: Facts, template: JSONObject, binding: Binding) -> Link:
     return Link("status", f"{part_of(ready, wanted, 'replica')} ready", details=details)
 
 
-def _overridden(facts: Facts, template: JSONObject, binding: Binding) -> dict[str, int]:
+def _overridden(facts: Facts, template: JSONObject, binding: Binding, go_on: Callable[[], None]) -> dict[str, int]:
     """The replicas of clusters for which override policies set another number than the scheduler."""
     shares = {target.name: target.replicas for target in binding.spec.clusters}
     found: dict[str, int] = {}
@@ -251,6 +253,7 @@ def _overridden(facts: Facts, template: JSONObject, binding: Binding) -> dict[st
         name = cluster.metadata.name
         if name not in shares:
             continue
+        go_on()
         copy = _copied(template)
         count = overridden_replicas(template, cluster, facts.cluster_overrides, facts.overrides)
         copy["spec"]["replicas"] = shares[name] if count is None else count
