@@ -23,7 +23,7 @@ from karmada.search.access import Ask
 from karmada.search.caches import Caches
 from karmada.search.names import GROUP, PROXY, PROXYING, TEMPLATES, VERSION
 from karmada.search.routes import Answerer, Route, route
-from karmada.search.sources import Finder, SourceFinder
+from karmada.search.sources import Finder, SourceFinder, unanswered
 from karmada.search.templates_view import TemplatesView
 from karmada.search.view import InCluster, MemberRead, member_read, renamed, split
 
@@ -129,8 +129,11 @@ class GlobalProxy:
         await shown.loaded()
         named = split(where.name) or InCluster(where.name, "")
         ask = Ask(user, chosen.verb, chosen.type, where.namespace, named.name, where.subresource)
-        if (refusal := (await shown.finder(named.cluster).sources(ask)).refusal(ask)) is not None:
+        sources = await shown.finder(named.cluster).sources(ask)
+        if (refusal := sources.refusal(ask)) is not None:
             raise refusal
+        if sources.silent and not sources.found:
+            raise unanswered()
         meant, mirror = shown.found(chosen)
         caches = self._caches.member(mirror.cluster)
         if caches is None:
@@ -152,7 +155,7 @@ class GlobalProxy:
 
     async def _owner(self, chosen: Route, user: UserInfo) -> Cluster:
         """The one cluster that has an object, of those where the user may do what is asked; who may do it nowhere does
-        not learn what there is."""
+        not learn what there is, and nobody what there is in a cluster that does not say what they may do."""
         where = chosen.path
         assert where is not None
         type_ = chosen.type
@@ -160,12 +163,13 @@ class GlobalProxy:
         sources = await self._finder.sources(ask)
         if (refusal := sources.refusal(ask)) is not None:
             raise refusal
-        # One that does not say what the user may do is asked all the same: it judges the request itself.
-        mirrors = [mirror for mirror in self._caches.mirrors(type_) if mirror.cluster not in sources.refusing]
+        mirrors = [source.mirror for source in sources.found]
         having = [mirror for mirror in mirrors if mirror.get(where.namespace, where.name) is not None]
         if len(having) > 1:
             names = ", ".join(mirror.cluster for mirror in having)
             raise conflict(type_.group, type_.resource, where.name, f"ambiguous objects in clusters [{names}]")
+        if not having and sources.silent:
+            raise unanswered()
         caches = self._caches.member(having[0].cluster) if having else None
         if caches is None:
             raise not_found(type_.group, type_.resource, where.name)

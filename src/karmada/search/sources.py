@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from karmada.apiserver.failures import forbidden
+from karmada.apiserver.failures import forbidden, unavailable
 from karmada.apiserver.watchcache import Match
 from karmada.controllers.clusters import is_ready
 from karmada.machinery.httpserver.failure import Failure
@@ -46,14 +46,21 @@ class Sources:
         return texts
 
     def refusal(self, ask: Ask) -> Failure | None:
-        """The refusal, where the user may read in no cluster at all."""
+        """The refusal, where the user may read in no cluster at all; a 503 while some cluster does not say so."""
         if self.found or not self.refusing:
             return None
+        if self.silent:
+            return unanswered()
         where = f'in the namespace "{ask.namespace}" of any cluster' if ask.namespace else "in any cluster"
         resource = f"{ask.type.resource}/{ask.subresource}" if ask.subresource else ask.type.resource
         group = ask.type.group
         why = f'User "{ask.user.name}" cannot {ask.verb} resource "{resource}" in API group "{group}" {where}'
         return forbidden(group, ask.type.resource, ask.name, why)
+
+
+def unanswered() -> Failure:
+    """Nobody can say yet; tells neither what there is nor which clusters are silent."""
+    return unavailable("not all clusters say what they have and what you may do there; ask again")
 
 
 class SourceFinder(Protocol):
