@@ -22,8 +22,12 @@ SECONDS = 3.0
 """How long a member may take to say what a user may do."""
 WAITING = 6.0
 """How long a question may take with what it waits for others to the same member."""
-TOGETHER = 20.0
+TOGETHER = 6.0
 """How long the questions about all namespaces may take."""
+SUSPECTED = 5.0
+"""How long a member that did not answer in time is given less of it; not none, as one hard question may be to blame."""
+HASTE = 0.5
+"""How much that is."""
 BELIEVED = 10.0
 """How long its answer is believed."""
 REMEMBERED = 10_000
@@ -54,6 +58,8 @@ class MemberAccess:
         self._known: dict[object, tuple[bool, float]] = {}
         self._slots: dict[str, asyncio.Semaphore] = {}
         """By cluster, so that one which hangs delays nobody's question to another."""
+        self._suspects: dict[str, float] = {}
+        """By cluster that did not answer in time, until when it is given less of it."""
 
     def known(self, cluster: str, ask: Ask) -> bool | None:
         """What a member has answered to `allows` and is still believed."""
@@ -68,8 +74,8 @@ class MemberAccess:
         now = self._clock.monotonic()
         slots = self._slots.setdefault(cluster, asyncio.Semaphore(AT_ONCE))
         try:
-            async with asyncio.timeout(WAITING), slots, asyncio.timeout(SECONDS):
-                answer = await client.resource(REVIEWS).create(_review(ask))
+            async with asyncio.timeout(self._patience(cluster, WAITING)), slots:
+                answer = await self._asked(cluster, client, ask)
         except (TimeoutError, ApiError) as error:
             raise MemberUnavailable(f"cluster {cluster} does not say what {ask.user.name} may do: {error}") from error
         allowed = bool((answer.get("status") or {}).get("allowed"))
@@ -77,6 +83,19 @@ class MemberAccess:
             self._known.clear()
         self._known[_key(cluster, ask)] = (allowed, now + BELIEVED)
         return allowed
+
+    async def _asked(self, cluster: str, client: Client, ask: Ask) -> JSONObject:
+        patience = self._patience(cluster, SECONDS)
+        try:
+            async with asyncio.timeout(patience):
+                return await client.resource(REVIEWS).create(_review(ask))
+        except TimeoutError:
+            if patience == SECONDS:  # Else a member that is slow, and no worse, would remain a suspect for good.
+                self._suspects[cluster] = self._clock.monotonic() + SUSPECTED
+            raise
+
+    def _patience(self, cluster: str, usual: float) -> float:
+        return HASTE if self._clock.monotonic() < self._suspects.get(cluster, 0.0) else usual
 
     async def readable(self, cluster: str, client: Client, ask: Ask, namespaces: Iterable[str]) -> frozenset[str]:
         """Those of some namespaces that a user may read in, where not all may be read."""
