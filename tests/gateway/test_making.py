@@ -1,22 +1,26 @@
-"""What an edit of one ingress costs the gateway, which carries the requests of everybody meanwhile."""
+"""What an edit of one ingress costs the gateway, which carries the requests of everybody meanwhile, and what holds while
+the table is older than the ingresses."""
 
 import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
-from tests.controllers.plane import HUB, Plane
+from tests.controllers.plane import HUB, Plane, on_a_plane
 from tests.gateway.test_routes import ingress, path
 from tests.growth import Work, excess, grows, work
 
 from karmada.api.networking.v1alpha1 import MultiClusterIngress
 from karmada.gateway.making import NOTHING, Made, made
-from karmada.gateway.reconcilers import ROUTES, GatewayReconcilers
-from karmada.gateway.routes import IngressKey
+from karmada.gateway.reconcilers import REREAD_SECONDS, ROUTES, GatewayReconcilers
+from karmada.gateway.routes import IngressKey, Problem
+from karmada.gateway.status import StatusWriter
 from karmada.machinery.client import type_of
 from karmada.machinery.clock import REAL
 from karmada.machinery.controller import DONE, RequeueAfter
 from karmada.machinery.supervisor import Supervisor
+from karmada.machinery.transport import JSONObject, Request
+from karmada.membership import objects
 
 
 def of_host(number: int, service: str = "s", generation: int = 1) -> MultiClusterIngress:
@@ -80,3 +84,50 @@ def test_a_large_table_is_made_beside_the_requests_and_not_again_at_once() -> No
 
     HUB.prepare()
     asyncio.run(scenario())
+
+
+def tree_of(host: str, namespace: str = "default") -> JSONObject:
+    rule = {"host": host, "http": {"paths": [path("/", "s")]}}
+    spec = {"rules": [rule], "tls": [{"hosts": [host], "secretName": "c"}]}
+    return {"metadata": {"name": "web", "namespace": namespace}, "spec": spec}
+
+
+def gateway_on(plane: Any) -> tuple[GatewayReconcilers, StatusWriter]:
+    """A gateway of which nothing runs yet."""
+    client, informers, clock = plane.context.client, plane.context.informers, plane.clock
+    writer = StatusWriter(client, ["192.0.2.1"], clock)
+    unused = cast(Any, SimpleNamespace(replace=lambda contexts: None))
+    gateway = GatewayReconcilers(client, informers, unused, unused, writer.controller.enqueue, clock=clock)
+    writer.reconcilers = gateway
+    gateway.api.known = True
+    return gateway, writer
+
+
+def test_a_certificate_whose_ingress_went_while_it_was_read_is_read_when_one_wants_it_again() -> None:
+    async def story(plane: Any) -> None:
+        gateway, _ = gateway_on(plane)
+        reading, gone = asyncio.Event(), asyncio.Event()
+
+        async def held(request: Request) -> None:
+            if request.resource == objects.SECRETS:
+                reading.set()
+                await gone.wait()
+
+        plane.transport.before = held
+        ingresses, secrets = plane.client.resource(type_of(MultiClusterIngress)), plane.client.resource(objects.SECRETS)
+        plane.start(gateway.routes)
+        plane.start(gateway.certificates)
+        await ingresses.create(tree_of("h"))
+        await reading.wait()
+        await ingresses.delete("web", "default")
+        await plane.clock.sleep(1)
+        gone.set()
+        await plane.clock.sleep(REREAD_SECONDS + 1)
+        await secrets.create({"metadata": {"name": "c", "namespace": "default"}})
+        await ingresses.create(tree_of("h"))
+        await plane.clock.sleep(1)
+        found = gateway.secrets[("default", "c")]
+        assert isinstance(found, Problem)
+        assert found.reason == "BadCertificate"
+
+    on_a_plane(story)

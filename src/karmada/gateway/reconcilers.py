@@ -251,8 +251,7 @@ class GatewayReconcilers:
 
     async def reconcile_certificate(self, key: ServiceKey) -> Result:
         """Read the certificate of a Secret; again after a while, as it may be renewed."""
-        users = self.made.certified.get(key)
-        if not users:
+        if key not in self.made.certified:
             return DONE
         namespace, name = key
         found: SSL.Context | Problem
@@ -269,6 +268,9 @@ class GatewayReconcilers:
             found = Problem("SecretForbidden", text)
         except BadCertificate as error:
             found = Problem("BadCertificate", f"Secret {namespace}/{name}: {error}")
+        users = self.made.certified.get(key)
+        if users is None:  # What is known is not read again when somebody needs it.
+            return DONE
         if self.secrets.get(key) != found:
             self.secrets[key] = found
             self._use_certificates()
