@@ -78,6 +78,18 @@ async def test_a_failure_is_tried_again():
     await work.worker.stop()
 
 
+@pytest.mark.looptime
+async def test_a_key_that_failed_for_a_day_is_tried_again():
+    work = Work(1)
+    work.gate.set()
+    work.failing["a"] = 1440
+    work.worker.start()
+    work.worker.add("a")
+    await asyncio.sleep(86_500)
+    assert len(work.started) == 1441
+    await work.worker.stop()
+
+
 async def test_keys_wait_for_the_start_and_stopping_cancels_what_runs():
     work = Work(1)
     work.worker.add("a")

@@ -114,7 +114,7 @@ class Worker(Generic[K]):
             await self._process(key)
         except Exception as error:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
-            delay = min(_FIRST_DELAY * 2 ** (failures - 1), _LONGEST_DELAY)
+            delay = min(_FIRST_DELAY * 2 ** min(failures - 1, 20), _LONGEST_DELAY)
             _log.debug("%s: %s failed (%s); again in %.2f s", self._name, key, error, delay)
             self.add_later(key, delay)
         else:
