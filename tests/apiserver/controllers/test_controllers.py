@@ -9,10 +9,12 @@ import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
 from tests.apiserver.widgets import definition, version
 
+from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.client import Client
 from karmada.machinery.event_sink import EVENTS
+from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 from karmada.testing.loop import VirtualClock, run_virtual
 
@@ -278,6 +280,55 @@ def test_thousands_of_objects_that_hold_a_namespace_back_are_not_counted_wheneve
 
     run_virtual(scenario)
     assert 0 < looks < 20, looks
+
+
+class Refusing:
+    """Refuses deletions of ConfigMaps until it is told not to."""
+
+    kinds = (("", "configmaps"),)
+    operations = (Operation.DELETE,)
+
+    def __init__(self) -> None:
+        self.refuses = True
+        self.refused = 0
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        return True
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        if self.refuses:
+            self.refused += 1
+            raise Failure(500, "InternalError", f"failed calling webhook, {self.refused} times now")
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        pass
+
+
+@pytest.mark.parametrize("count", [1, 1010], ids=["a few", "so many that it rests"])
+def test_a_namespace_goes_after_a_while_in_which_its_objects_could_not_be_deleted(count):
+    refusing = Refusing()
+
+    async def scenario():
+        async with ApiServer(ApiServerOptions(admission=[refusing], now=VirtualClock().now)) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            for number in range(count):
+                await api.create("configmaps", configmap(f"c{number}"), namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(5)
+            [failed] = [
+                condition["message"]
+                for condition in (await api.get("namespaces", "n"))["status"]["conditions"]
+                if condition["type"] == "NamespaceDeletionContentFailure"
+            ]
+            assert "failed calling webhook" in failed
+            assert refusing.refused < 20 * count
+            refusing.refuses = False
+            await asyncio.sleep(60)
+            with pytest.raises(errors.NotFound):
+                await api.get("namespaces", "n")
+
+    run_virtual(scenario)
 
 
 async def test_the_rest_of_a_namespace_outlives_its_pods(api):

@@ -53,6 +53,10 @@ class Remaining(NamedTuple):
     failures: list[str]
 
 
+class ContentStays(Exception):
+    """Objects of a namespace could not be deleted: their deletion is tried again after a growing pause."""
+
+
 class NamespaceController:
     """Empties and removes namespaces marked for deletion."""
 
@@ -120,7 +124,12 @@ class NamespaceController:
             await self._report(name, remaining)
             left = remaining.resources.total()
             pause = left / _FEW if left > _FEW else 0.0
-            return bool(left or remaining.failures)
+            if remaining.failures:
+                # A rest ends with another try; without one the worker makes a pause, and no report shortens it.
+                self._resting[name] = pause > 0
+                if not pause:
+                    raise ContentStays("; ".join(remaining.failures))
+            return left > 0
         finally:
             if pause:
                 self._worker.add_later(name, pause)
