@@ -282,26 +282,60 @@ def test_thousands_of_objects_that_hold_a_namespace_back_are_not_counted_wheneve
     assert 0 < looks < 20, looks
 
 
-class Refusing:
-    """Refuses deletions of ConfigMaps until it is told not to."""
+class AboutDeletions:
+    """What plugins of these tests have in common: they are asked about deletions of ConfigMaps."""
 
     kinds = (("", "configmaps"),)
     operations = (Operation.DELETE,)
-
-    def __init__(self) -> None:
-        self.refuses = True
-        self.refused = 0
 
     def applies(self, request: AdmissionRequest) -> bool:
         return True
 
     async def mutate(self, request: AdmissionRequest) -> None:
+        pass
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        pass
+
+
+class Refusing(AboutDeletions):
+    """Refuses deletions until it is told not to."""
+
+    def __init__(self) -> None:
+        self.refuses = True
+        self.refused = 0
+
+    async def validate(self, request: AdmissionRequest) -> None:
         if self.refuses:
             self.refused += 1
             raise Failure(500, "InternalError", f"failed calling webhook, {self.refused} times now")
 
+
+class Slow(AboutDeletions):
+    """Takes ten seconds for each deletion in a namespace `slow`."""
+
     async def validate(self, request: AdmissionRequest) -> None:
-        pass
+        if request.namespace == "slow":
+            await asyncio.sleep(10)
+
+
+def test_a_namespace_does_not_wait_for_another_that_ends_slowly():
+    async def scenario():
+        async with ApiServer(ApiServerOptions(admission=[Slow()], now=VirtualClock().now)) as server:
+            api = Api(server)
+            for name in ("slow", "quick"):
+                await api.create("namespaces", {"metadata": {"name": name}})
+                await api.create("configmaps", configmap("a"), namespace=name)
+                await api.delete("namespaces", name)
+            await asyncio.sleep(5)
+            assert await api.get("namespaces", "slow")
+            with pytest.raises(errors.NotFound):
+                await api.get("namespaces", "quick")
+            await asyncio.sleep(10)
+            with pytest.raises(errors.NotFound):
+                await api.get("namespaces", "slow")
+
+    run_virtual(scenario)
 
 
 @pytest.mark.parametrize("count", [1, 1010], ids=["a few", "so many that it rests"])

@@ -26,8 +26,10 @@ _PODS: Kind = ("", "pods")
 FINALIZER = "kubernetes"
 KUBERNETES_GRACE = 5.0
 """Seconds that Kubernetes leaves a namespace as it is."""
+_WIDTH = 10
+"""Namespaces that are emptied at the same time: a webhook may be slow in one, and the others do not wait for it."""
 _TOGETHER = 50
-"""Deletions at the same time: durable stores commit them together."""
+"""Deletions at the same time in each of them: durable stores commit them together."""
 _STEP = 200
 """Objects that are counted in one go."""
 _FEW = 1_000
@@ -65,7 +67,7 @@ class NamespaceController:
         self._grace = grace
         self._store = context.store
         self._writer = Writer(context, "namespace-controller")
-        self._worker: Worker[str] = Worker("namespaces", self._process)
+        self._worker: Worker[str] = Worker("namespaces", self._process, width=_WIDTH)
         self._ending: set[str] = set()
         self._resting: dict[str, bool] = {}
         """Namespaces that are being counted, or rest after it, and whether something in them changed meanwhile."""
