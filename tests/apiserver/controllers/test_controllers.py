@@ -10,6 +10,7 @@ from tests.apiserver.requests.conftest import Api, api, configmap, server
 from tests.apiserver.widgets import definition, version
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
+from karmada.apiserver.controllers.namespaces import rest
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.client import Client
@@ -280,6 +281,36 @@ def test_thousands_of_objects_that_hold_a_namespace_back_are_not_counted_wheneve
 
     run_virtual(scenario)
     assert 0 < looks < 20, looks
+
+
+@pytest.mark.parametrize("left, seconds", [(1_000, 0), (4_000, 4), (100_000, 10)])
+def test_a_namespace_rests_the_longer_the_more_is_left_but_not_for_ever(left, seconds):
+    assert rest(left) == seconds
+
+
+def test_a_namespace_that_is_made_again_does_not_rest_for_its_predecessor():
+    async def scenario():
+        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            names = [f"c{number}" for number in range(3010)]
+            for name in names:
+                body = configmap(name)
+                body["metadata"]["finalizers"] = ["example.com/x"]
+                await api.create("configmaps", body, namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(0.1)
+            for name in names:
+                await api.patch("configmaps", name, {"metadata": {"finalizers": None}}, namespace="n")
+            former = await api.get("namespaces", "n")
+            await api.update("namespaces", {**former, "spec": {}}, subresource="finalize")
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(1)
+            with pytest.raises(errors.NotFound):
+                await api.get("namespaces", "n")
+
+    run_virtual(scenario)
 
 
 class AboutDeletions:

@@ -34,6 +34,7 @@ _STEP = 200
 """Objects that are counted in one go."""
 _FEW = 1_000
 """Objects that are held back and are counted whenever one of them changes; for each so many more it rests a second."""
+_LONGEST_REST = 10.0
 
 
 class _Held(msgspec.Struct):
@@ -88,6 +89,7 @@ class NamespaceController:
         if kind == _KIND:
             if event.type is EventType.DELETED:
                 self._ending.discard(item.name)
+                self._resting.pop(item.name, None)  # another of the name owes it nothing
             else:
                 self._consider(item)
         elif item.namespace in self._ending:
@@ -125,7 +127,7 @@ class NamespaceController:
             remaining = await self._empty(name)
             await self._report(name, remaining)
             left = remaining.resources.total()
-            pause = left / _FEW if left > _FEW else 0.0
+            pause = rest(left)
             if remaining.failures:
                 # A rest ends with another try; without one the worker makes a pause, and no report shortens it.
                 self._resting[name] = pause > 0
@@ -135,7 +137,7 @@ class NamespaceController:
         finally:
             if pause:
                 self._worker.add_later(name, pause)
-            elif self._resting.pop(name):
+            elif self._resting.pop(name, False):
                 self._worker.add(name)
 
     async def _empty(self, namespace: str) -> Remaining:
@@ -193,6 +195,11 @@ class NamespaceController:
                 del spec["finalizers"]
 
         await self._writer.change(_KIND, "", name, edit, "finalize")
+
+
+def rest(left: int) -> float:
+    """Seconds between two looks at a namespace in which so many objects are held back, ten at most."""
+    return min(left / _FEW, _LONGEST_REST) if left > _FEW else 0.0
 
 
 def _transition(old: JSONObject | None, new: JSONObject, now: str) -> JSONObject:
