@@ -9,15 +9,11 @@ import pytest
 from tests.apiserver.requests.conftest import Api, api, configmap, server
 from tests.apiserver.widgets import definition, version
 
-from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.controllers.namespaces import rest
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.client import Client
 from karmada.machinery.event_sink import EVENTS
-from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
-from karmada.testing.loop import VirtualClock, run_virtual
 
 __all__ = ["api", "server"]
 
@@ -203,23 +199,6 @@ async def test_a_namespace_goes_with_everything_in_it(api):
         await api.get("configmaps", "a", namespace="n")
 
 
-def test_a_namespace_is_left_as_it_is_for_a_while_where_that_is_asked_for():
-    async def scenario():
-        options = ApiServerOptions(namespace_grace=5.0, now=VirtualClock().now)
-        async with ApiServer(options) as server:
-            api = Api(server)
-            await api.create("namespaces", {"metadata": {"name": "n"}})
-            await api.create("configmaps", configmap("a"), namespace="n")
-            await api.delete("namespaces", "n")
-            await asyncio.sleep(4)
-            assert await api.patch("configmaps", "a", {"data": {"k": "v"}}, namespace="n")
-            await asyncio.sleep(2)
-            with pytest.raises(errors.NotFound):
-                await api.get("namespaces", "n")
-
-    run_virtual(scenario)
-
-
 async def test_a_namespace_says_what_keeps_it(api):
     await api.create("namespaces", {"metadata": {"name": "n"}})
     body = configmap("a")
@@ -246,154 +225,6 @@ async def test_a_namespace_says_what_keeps_it(api):
         await api.create("configmaps", configmap("b"), namespace="n")
     await api.patch("configmaps", "a", {"metadata": {"finalizers": None}}, namespace="n")
     await gone(api, "namespaces", "n")
-
-
-def test_thousands_of_objects_that_hold_a_namespace_back_are_not_counted_whenever_one_of_them_changes():
-    looks = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal looks
-        looks += event == "call" and frame.f_code.co_qualname == "NamespaceController._report"
-
-    async def scenario():
-        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
-            api = Api(server)
-            await api.create("namespaces", {"metadata": {"name": "n"}})
-            for number in range(1010):
-                body = configmap(f"c{number}")
-                body["metadata"]["finalizers"] = ["example.com/x"]
-                await api.create("configmaps", body, namespace="n")
-            await api.delete("namespaces", "n")
-            await asyncio.sleep(5)
-            sys.setprofile(profile)
-            try:
-                for number in range(100):
-                    await api.patch("configmaps", f"c{number}", {"data": {"k": "v"}}, namespace="n")
-                    await asyncio.sleep(0.001)
-                await asyncio.sleep(5)
-            finally:
-                sys.setprofile(None)
-            for number in range(1010):
-                await api.patch("configmaps", f"c{number}", {"metadata": {"finalizers": None}}, namespace="n")
-            await asyncio.sleep(5)
-            with pytest.raises(errors.NotFound):
-                await api.get("namespaces", "n")
-
-    run_virtual(scenario)
-    assert 0 < looks < 20, looks
-
-
-@pytest.mark.parametrize("left, seconds", [(1_000, 0), (4_000, 4), (100_000, 10)])
-def test_a_namespace_rests_the_longer_the_more_is_left_but_not_for_ever(left, seconds):
-    assert rest(left) == seconds
-
-
-def test_a_namespace_that_is_made_again_does_not_rest_for_its_predecessor():
-    async def scenario():
-        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
-            api = Api(server)
-            await api.create("namespaces", {"metadata": {"name": "n"}})
-            names = [f"c{number}" for number in range(3010)]
-            for name in names:
-                body = configmap(name)
-                body["metadata"]["finalizers"] = ["example.com/x"]
-                await api.create("configmaps", body, namespace="n")
-            await api.delete("namespaces", "n")
-            await asyncio.sleep(0.1)
-            for name in names:
-                await api.patch("configmaps", name, {"metadata": {"finalizers": None}}, namespace="n")
-            former = await api.get("namespaces", "n")
-            await api.update("namespaces", {**former, "spec": {}}, subresource="finalize")
-            await api.create("namespaces", {"metadata": {"name": "n"}})
-            await api.delete("namespaces", "n")
-            await asyncio.sleep(1)
-            with pytest.raises(errors.NotFound):
-                await api.get("namespaces", "n")
-
-    run_virtual(scenario)
-
-
-class AboutDeletions:
-    """What plugins of these tests have in common: they are asked about deletions of ConfigMaps."""
-
-    kinds = (("", "configmaps"),)
-    operations = (Operation.DELETE,)
-
-    def applies(self, request: AdmissionRequest) -> bool:
-        return True
-
-    async def mutate(self, request: AdmissionRequest) -> None:
-        pass
-
-    async def validate(self, request: AdmissionRequest) -> None:
-        pass
-
-
-class Refusing(AboutDeletions):
-    """Refuses deletions until it is told not to."""
-
-    def __init__(self) -> None:
-        self.refuses = True
-        self.refused = 0
-
-    async def validate(self, request: AdmissionRequest) -> None:
-        if self.refuses:
-            self.refused += 1
-            raise Failure(500, "InternalError", f"failed calling webhook, {self.refused} times now")
-
-
-class Slow(AboutDeletions):
-    """Takes ten seconds for each deletion in a namespace `slow`."""
-
-    async def validate(self, request: AdmissionRequest) -> None:
-        if request.namespace == "slow":
-            await asyncio.sleep(10)
-
-
-def test_a_namespace_does_not_wait_for_another_that_ends_slowly():
-    async def scenario():
-        async with ApiServer(ApiServerOptions(admission=[Slow()], now=VirtualClock().now)) as server:
-            api = Api(server)
-            for name in ("slow", "quick"):
-                await api.create("namespaces", {"metadata": {"name": name}})
-                await api.create("configmaps", configmap("a"), namespace=name)
-                await api.delete("namespaces", name)
-            await asyncio.sleep(5)
-            assert await api.get("namespaces", "slow")
-            with pytest.raises(errors.NotFound):
-                await api.get("namespaces", "quick")
-            await asyncio.sleep(10)
-            with pytest.raises(errors.NotFound):
-                await api.get("namespaces", "slow")
-
-    run_virtual(scenario)
-
-
-@pytest.mark.parametrize("count", [1, 1010], ids=["a few", "so many that it rests"])
-def test_a_namespace_goes_after_a_while_in_which_its_objects_could_not_be_deleted(count):
-    refusing = Refusing()
-
-    async def scenario():
-        async with ApiServer(ApiServerOptions(admission=[refusing], now=VirtualClock().now)) as server:
-            api = Api(server)
-            await api.create("namespaces", {"metadata": {"name": "n"}})
-            for number in range(count):
-                await api.create("configmaps", configmap(f"c{number}"), namespace="n")
-            await api.delete("namespaces", "n")
-            await asyncio.sleep(5)
-            [failed] = [
-                condition["message"]
-                for condition in (await api.get("namespaces", "n"))["status"]["conditions"]
-                if condition["type"] == "NamespaceDeletionContentFailure"
-            ]
-            assert "failed calling webhook" in failed
-            assert refusing.refused < 20 * count
-            refusing.refuses = False
-            await asyncio.sleep(60)
-            with pytest.raises(errors.NotFound):
-                await api.get("namespaces", "n")
-
-    run_virtual(scenario)
 
 
 async def test_the_rest_of_a_namespace_outlives_its_pods(api):
