@@ -261,6 +261,85 @@ def test_a_token_is_good_again_for_a_cluster_that_never_came_and_not_for_one_tha
     on_a_plane(scenario)
 
 
+async def bearer_of(plane, identity):
+    """Who has a bootstrap token that is good for one cluster."""
+    await token.create(plane.client, token.Token(identity, "0123456789abcdef"), ttl=0, grant=Grant())
+    return requester(plane, f"system:bootstrap:{identity}", "system:bootstrappers")
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        (Verb.CREATE, "namespaces"),
+        (Verb.CREATE, "clusterroles"),
+        (Verb.CREATE, "clusterrolebindings"),
+        (Verb.CREATE, "rolebindings"),
+        (Verb.PATCH, "secrets"),
+    ],
+    ids=" ".join,
+)
+def test_a_registration_that_fails_halfway_goes_on(refused):
+    failed = []
+
+    async def fail_once(request):
+        if (request.verb, request.resource.resource) == refused and not failed:
+            failed.append(request)
+            raise Unavailable("try again")
+
+    async def scenario(plane):
+        await begin(plane)
+        bearer = await bearer_of(plane, "abcdef")
+        plane.transport.before = fail_once
+        assert (await ask(plane, "m1-abcde", "m1", client=bearer))[0] == "Approved"
+        assert failed
+        assert "was used by m1" in (await ask(plane, "m2-abcde", "m2", client=bearer))[1]
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("withdrawn", [("m1-first", "m1-later"), ("m1-later", "m1-first")], ids=" then ".join)
+@pytest.mark.parametrize("fails", [False, True], ids=["at once", "the second time"])
+def test_a_token_is_good_again_when_another_one_replaced_it_and_no_cluster_came(withdrawn, fails):
+    failed = []
+
+    async def fail_once(request):
+        if fails and request.name == "bootstrap-token-abcdef" and not failed:
+            failed.append(request)
+            raise Unavailable("try again")
+
+    async def scenario(plane):
+        await begin(plane)
+        one, other = await bearer_of(plane, "abcdef"), await bearer_of(plane, "ghijkl")
+        assert (await ask(plane, "m1-first", "m1", KEY, client=one))[0] == "Approved"
+        plane.transport.before = fail_once
+        assert (await ask(plane, "m1-later", "m1", LATER, client=other))[0] == "Approved"
+        assert bool(failed) == fails
+        for name in withdrawn:
+            await plane.client.resource(REQUESTS).delete(name)
+            await plane.clock.sleep(60)
+        for bearer, cluster in ((one, "m1"), (other, "m2")):
+            assert (await ask(plane, f"{cluster}-again", cluster, client=bearer))[0] == "Approved"
+
+    on_a_plane(scenario)
+
+
+def test_a_token_is_not_spent_on_a_name_that_was_taken_meanwhile():
+    async def scenario(plane):
+        await begin(plane)
+        bearer = await bearer_of(plane, "abcdef")
+
+        async def appears(request):
+            if (request.verb, request.resource.resource) == (Verb.CREATE, "subjectaccessreviews"):
+                plane.transport.before = None
+                await plane.client.resource(CLUSTERS).create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Pull"}})
+
+        plane.transport.before = appears
+        assert "was taken meanwhile" in (await ask(plane, "m1-abcde", "m1", client=bearer))[1]
+        assert (await ask(plane, "m2-abcde", "m2", client=bearer))[0] == "Approved"
+
+    on_a_plane(scenario)
+
+
 def test_who_waits_for_a_certificate_that_nobody_approves_asks_less_and_less_often():
     async def scenario(plane):
         looks = []

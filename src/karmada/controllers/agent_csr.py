@@ -38,6 +38,7 @@ from karmada.membership.agent_roles import (
     agent_roles,
     recorded_grant,
     recorded_registration,
+    recorded_users,
     renewal_name,
 )
 from karmada.membership.credentials import ensure
@@ -119,21 +120,34 @@ class AgentRequestController:
         if why := await self._obstacle(identity.cluster):
             return Refuse(why)
         try:
-            grant = await self._spend(request, identity, is_over=record is None)
+            grant = await self._allowed(request, identity, is_over=record is None)
         except Refused as error:
             return Refuse(str(error))
-        await self._give(identity.cluster, identity.registration, grant, name)
-        if await self._is_member(identity.cluster) or await self._obstacle(identity.cluster):
+        user = _user(request)
+        earlier = recorded_users(record) if record is not None else ()
+        users = dict.fromkeys((user, *earlier) if _is_token(user) else earlier)
+        await self._give(identity.cluster, identity.registration, grant, name, users)
+        try:
+            if await self._is_member(identity.cluster) or await self._obstacle(identity.cluster):
+                raise Refused(f"the name {identity.cluster} was taken meanwhile: register under another one")
+            # Only now that there is a record: its absence means then that the cluster has left.
+            await self._allowed(request, identity, is_over=record is None, spends=True)
+        except Refused as error:
             # Somebody else was faster; if it was the agent of the registration before, it gets its roles back.
             await self._take_roles(identity.cluster)
             if record is not None and (previous := recorded_registration(record)):
-                await self._give(identity.cluster, previous, recorded_grant(record))
-            return Refuse(f"the name {identity.cluster} was taken meanwhile: register under another one")
+                await self._give(identity.cluster, previous, recorded_grant(record), users=earlier)
+            return Refuse(str(error))
+        for replaced in earlier:
+            if replaced != user:
+                await self._give_back(replaced, identity.cluster)
         return None
 
-    async def _give(self, cluster: str, registration: str, grant: Grant, request: str = "") -> None:
+    async def _give(
+        self, cluster: str, registration: str, grant: Grant, request: str = "", users: Iterable[str] = ()
+    ) -> None:
         """Have the roles of a cluster's agent be those of one registration."""
-        for wanted in agent_objects(cluster, registration, request=request, grant=grant):
+        for wanted in agent_objects(cluster, registration, request=request, grant=grant, users=users):
             await ensure(self._client, wanted.type, wanted.tree)
 
     async def _obstacle(self, cluster: str) -> str:
@@ -145,10 +159,10 @@ class AgentRequestController:
                 return f"Secret {where} exists and is not of an agent: take another name, or delete it if it is unused"
         return ""
 
-    async def _spend(self, request: JSONObject, identity: Ask, *, is_over: bool) -> Grant:
-        """What the requester's token allows, with this use of it written down; `Refused` when it is not enough."""
-        user = str(request["spec"].get("username") or "")
-        if not user.startswith(names.BOOTSTRAP_USER_PREFIX):
+    async def _allowed(self, request: JSONObject, identity: Ask, *, is_over: bool, spends: bool = False) -> Grant:
+        """What the requester's token allows; `Refused` when it is not enough. `spends`: this use is written down."""
+        user = _user(request)
+        if not _is_token(user):
             if why := beyond(request, identity, NOTHING, ()):
                 raise Refused(why)
             return NOTHING
@@ -161,17 +175,17 @@ class AgentRequestController:
             used = _used(current)
             if why := beyond(request, identity, grant, used, is_over=is_over):
                 raise Refused(why)
-            return _noting(current, dict.fromkeys((*used, identity.cluster)))
+            return _noting(current, dict.fromkeys((*used, identity.cluster))) if spends else current
 
         await Committer(self._client.resource(objects.SECRETS)).commit(secret, decide)
         return grant
 
-    async def _give_back(self, gone: Registered) -> None:
+    async def _give_back(self, user: str, cluster: str) -> None:
         """Let a cluster that never came use its token again."""
-        secret = await self._token(gone.requester) if gone.requester.startswith(names.BOOTSTRAP_USER_PREFIX) else None
+        secret = await self._token(user) if _is_token(user) else None
         if secret is not None:
             committer = Committer(self._client.resource(objects.SECRETS))
-            await committer.commit(secret, lambda s: _noting(s, [one for one in _used(s) if one != gone.cluster]))
+            await committer.commit(secret, lambda s: _noting(s, [one for one in _used(s) if one != cluster]))
 
     async def _token(self, user: str) -> JSONObject | None:
         where = names.BOOTSTRAP_TOKEN_PREFIX + user.removeprefix(names.BOOTSTRAP_USER_PREFIX)
@@ -197,7 +211,7 @@ class AgentRequestController:
         if record is not None and recorded_registration(record) != gone.registration:
             return
         if record is not None:
-            await self._give_back(gone)
+            await self._give_back(gone.requester, cluster)
         await self._take_roles(cluster)
         for name in objects.secret_names(cluster):
             secret = await self._found(objects.SECRETS, name, names.CLUSTER_NAMESPACE)
@@ -265,6 +279,16 @@ class AgentRequestController:
         if change.new is None and change.old is not None and (registered := granted(change.old.value)) is not None:
             self._registering[change.key.name] = registered
         return [change.key.name]
+
+
+def _user(request: JSONObject) -> str:
+    """Who sent a request."""
+    return str(request["spec"].get("username") or "")
+
+
+def _is_token(user: str) -> bool:
+    """Whether a user is the holder of a bootstrap token."""
+    return user.startswith(names.BOOTSTRAP_USER_PREFIX)
 
 
 def _used(token_secret: JSONObject) -> tuple[str, ...]:

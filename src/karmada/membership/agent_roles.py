@@ -5,17 +5,18 @@ events anywhere. Here it reads its own only; creating is further limited by admi
 name what does not exist yet. Its renewals have one fixed name, so that it can read no other request.
 
 Roles are bound to a registration, not to a name. The binding of the cluster-wide role is the record of the
-registration: its subject says which one is current, its annotations what its token allows.
+registration: its subject says which one is current, its annotations what its token allows, and by which tokens it and
+those that it replaced came.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from karmada.api import names
+from karmada.api import annotations, names
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
-from karmada.membership.agent_grant import NOTHING, Grant, grant_of, recorded
+from karmada.membership.agent_grant import NOTHING, Grant, grant_of, listed, recorded
 from karmada.membership.agent_identity import registration_group, registration_of
 from karmada.membership.registration import check_name
 
@@ -37,11 +38,12 @@ def agent_objects(
     *,
     request: str = "",
     grant: Grant = NOTHING,
+    users: Iterable[str] = (),
 ) -> list[Wanted]:
     """The execution space and roles of an agent, in the order in which they must be made.
 
-    `request` is the one by which it registers: it may be withdrawn when registration fails. `Refused` for a name whose
-    objects could be another cluster's.
+    `request` is the one by which it registers: it may be withdrawn when registration fails. `users` are those of the
+    tokens that the record names. `Refused` for a name whose objects could be another cluster's.
     """
     check_name(cluster)
     works = names.execution_space(cluster)
@@ -49,7 +51,8 @@ def agent_objects(
     wide = objects.registration_record(cluster)
     secret, work = f"{wide}-secret", f"{wide}-work"
     record = objects.cluster_role_binding(wide, subject, {})
-    record["metadata"]["annotations"] = recorded(grant)
+    came_by = ",".join(users)
+    record["metadata"]["annotations"] = recorded(grant) | ({annotations.REGISTRATION_USERS: came_by} if came_by else {})
     return [
         Wanted(objects.NAMESPACES, objects.namespace(works)),
         Wanted(objects.CLUSTER_ROLES, objects.cluster_role(wide, _wide_rules(cluster, request), {})),
@@ -82,6 +85,11 @@ def recorded_registration(record: JSONObject) -> str:
 def recorded_grant(record: JSONObject) -> Grant:
     """What the token of a registration allows the Cluster."""
     return grant_of(record["metadata"].get("annotations") or {})
+
+
+def recorded_users(record: JSONObject) -> tuple[str, ...]:
+    """The users of the tokens by which a registration and those that it replaced came."""
+    return listed((record["metadata"].get("annotations") or {}).get(annotations.REGISTRATION_USERS))
 
 
 def renewal_name(cluster: str) -> str:
