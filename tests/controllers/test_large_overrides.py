@@ -14,8 +14,9 @@ from tests.controllers.plane import CONFIG_MAPS, HUB, WORKS, Plane, on_a_plane
 from karmada.api import yaml
 from karmada.api.policy.v1alpha1 import OverridePolicy
 from karmada.api.work.v1alpha2 import ResourceBinding
-from karmada.controllers.binding import TOGETHER, BindingController
+from karmada.controllers.binding import BindingController
 from karmada.controllers.templates import Templates
+from karmada.controllers.work_sync import TOGETHER
 from karmada.machinery.client import type_of
 from karmada.machinery.clock import REAL
 from karmada.machinery.supervisor import Supervisor

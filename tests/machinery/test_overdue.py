@@ -38,6 +38,29 @@ def test_who_takes_long_is_relieved_once_and_cancelled_at_the_deadline():
     run_virtual(test)
 
 
+def test_who_comes_further_has_the_deadline_anew_and_is_relieved_as_early():
+    async def test():
+        overdue, relieved = Overdue(REAL, 1.0, 60.0), []
+        began = REAL.monotonic()
+
+        async def work():
+            worker = asyncio.current_task()
+            overdue.begin(worker, REAL.monotonic(), lambda: relieved.append(REAL.monotonic() - began))
+            try:
+                for _ in range(100):
+                    await asyncio.sleep(0.9)
+                    overdue.extend(worker, REAL.monotonic())
+                await asyncio.sleep(500)
+            except asyncio.CancelledError:
+                assert overdue.end(worker)
+
+        await work()
+        assert relieved == [1.0]
+        assert round(REAL.monotonic() - began, 3) == 150.0
+
+    run_virtual(test)
+
+
 def test_a_worker_that_somebody_else_cancelled_too_is_not_only_late():
     async def test():
         overdue = Overdue(REAL, 1.0, 5.0)

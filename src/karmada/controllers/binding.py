@@ -6,18 +6,14 @@ it was missing from a cache. A binding that may not speak for its resource gets 
 """
 
 import asyncio
-import logging
 from collections.abc import Iterable
 from time import perf_counter
 
-import orjson
-
 from karmada.api import conditions, events, finalizers, names
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.codec import DecodeError, encode
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.api.work.v1alpha1 import Work
-from karmada.api.work.v1alpha2 import ResourceBinding, TargetCluster
+from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.binding_triggers import BindingTriggers, spec_changed
 from karmada.controllers.bindings import (
     OF_BINDING,
@@ -37,42 +33,25 @@ from karmada.controllers.metrics import ERROR, SUCCESS
 from karmada.controllers.objects import with_status_condition, without_finalizer
 from karmada.controllers.override_choices import OverrideChoices
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
-from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter
-from karmada.interpreter.model import InterpretError, Operation, gvk, kind_of
-from karmada.machinery.client import type_of
+from karmada.controllers.work_sync import Source, WorkSync
+from karmada.interpreter.model import Operation, gvk
 from karmada.machinery.committer import Written
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.errors import ApiError
 from karmada.machinery.events import EventRecorder, ObjectReference
-from karmada.machinery.informers.cache import Item, Key
+from karmada.machinery.informers.cache import Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
-from karmada.machinery.transport import JSONObject
-from karmada.overrides.apply import LARGE, overridden_replicas, weight
-from karmada.overrides.errors import OverrideError
-from karmada.overrides.identity import IdentityChanged
-from karmada.works.build import Draft, Overrides, WorkBuilder, work_name
+from karmada.overrides.apply import overridden_replicas
+from karmada.works.build import Overrides, WorkBuilder, work_name
 from karmada.works.copies import Facts
 from karmada.works.limits import Waiting, has_limits
 from karmada.works.owner import WorkOfAnother
-from karmada.works.plan import Plan, WriteWork, plan
-
-log = logging.getLogger(__name__)
+from karmada.works.plan import Plan, plan
 
 NAMESPACED, WIDE = "binding-controller", "cluster-resource-binding-controller"
-OVERRIDES = "override-manager"
-TOGETHER = 8
-"""Works of a binding that are made at the same time. What is done for each before it waits for the server adds up, and
-nobody else has a turn in between; large ones are made one by one."""
 PURGE_WAIT = 5.0
 """Seconds until a copy that must be gone before its replacement starts is looked for again."""
-
-
-class Unreadable(Exception):
-    """A Work in the place of the binding's own cannot be read, and nothing says whose it is."""
-
-
-_REFUSALS = (*WRITE_ERRORS, OverrideError, InterpretError, IdentityChanged, Unreadable)
 
 
 class BindingController:
@@ -89,21 +68,21 @@ class BindingController:
         self._overrides: Informer[OverridePolicy] = context.informers.of(OverridePolicy)
         self._wide_overrides: Informer[ClusterOverridePolicy] = context.informers.of(ClusterOverridePolicy)
         self._choices = OverrideChoices(self._wide_overrides, self._overrides)
-        self._writer = WorkWriter(context.client, self._works, context.created_works)
         self._is_limited = context.gates.enabled("ControlledMoves")
         self._recorders = {True: context.recorder(NAMESPACED), False: context.recorder(WIDE)}
-        self._override_recorder = context.recorder(OVERRIDES)
-        self._overriding_large = asyncio.Semaphore(1)
         self.controller: Controller[BindingKey] = Controller(
             NAMESPACED,
             self.reconcile,
             workers=context.concurrency.bindings,
             needs=(*self._bindings.informers, self._works, self._clusters, self._overrides, self._wide_overrides),
             lane=lambda key: key.namespace,
+            lane_limit=context.concurrency.bindings,
             clock=context.clock,
         )
         self._awaited = AwaitedTemplates(templates, self.controller.enqueue)
         self._triggers = BindingTriggers(self._bindings, self._clusters, self.controller.enqueue)
+        leaving, extend = self._triggers.leaving, self.controller.extend
+        self._work_sync = WorkSync(context, self._works, self._clusters, leaving, self._recorders[True], extend)
         self.controller.watch(self._bindings.namespaced, spec_changed)
         self.controller.watch(self._bindings.wide, spec_changed)
         self._works.add_handler(self._triggers.works_changed)
@@ -189,7 +168,7 @@ class BindingController:
         doomed = [work for work in works if work.metadata.deletion_timestamp is None]
         self._triggers.leaving.update(work.metadata.uid for work in doomed)
         try:
-            await asyncio.gather(*(self._writer.remove(work) for work in doomed))
+            await asyncio.gather(*(self._work_sync.remove(work) for work in doomed))
         except ApiError as error:
             recorder = self._recorders[isinstance(binding, ResourceBinding)]
             about = ObjectReference.to(binding)
@@ -211,19 +190,13 @@ class BindingController:
         template = item.value
         chosen = self._choices.of(template)
         builder = WorkBuilder(binding, template, chosen.policies, self._context.gates)
-        size = len(item.body) + chosen.size
-        cost = weight(size, *chosen.policies)
+        source = Source.of(item.body, builder, chosen, lambda: self._stays(key_of(binding)))
         started = perf_counter()
         for target, _ in planned.write:
             if not stays(self._clusters.get(target.name)):
                 self._triggers.without.setdefault(target.name, set()).add(key_of(binding))
-        followed = binding.metadata.annotations if planned.write else {}
-        with self._context.tracer.span("write Works", followed):
-            together = 1 if size >= LARGE else TOGETHER
-            turns = asyncio.Semaphore(together) if len(planned.write) > together else None
-            outcomes = await asyncio.gather(
-                *(self._sync_cluster(builder, item.body, cost, write, turns) for write in planned.write)
-            )
+        with self._context.tracer.span("write Works", binding.metadata.annotations if planned.write else {}):
+            outcomes = await self._work_sync.sync(source, planned.write)
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         self._context.metrics.sync_work.observe(perf_counter() - started, ERROR if errors else SUCCESS)
         about = ObjectReference.to(template)
@@ -241,6 +214,10 @@ class BindingController:
             text = f"Sync work of {key_of(binding)} successful."
             _record(recorder, (about_binding, about), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
+
+    def _stays(self, key: BindingKey) -> bool:
+        binding = self._bindings.get(key)
+        return binding is not None and binding.metadata.deletion_timestamp is None
 
     async def _report(self, binding: Binding, reason: str, message: str) -> None:
         """Set the condition that says why Works cannot be written; without a reason, that they can be."""
@@ -265,90 +242,6 @@ class BindingController:
     async def _set_condition(self, binding: Binding, type_: str, status: bool, reason: str, message: str) -> bool:
         decide = with_status_condition(type_, status, reason, message, self._context.clock.now())
         return isinstance(await self._bindings.commit(binding, decide), Written)
-
-    async def _sync_cluster(
-        self, builder: WorkBuilder, template: bytes, cost: int, write: WriteWork, turns: asyncio.Semaphore | None
-    ) -> Exception | bool:
-        try:
-            if turns is None:
-                return await self._write_work(builder, template, cost, *write)
-            async with turns:
-                written = await self._write_work(builder, template, cost, *write)
-                await asyncio.sleep(0)  # a server in this process may answer at once
-                return written
-        except _REFUSALS as error:
-            return error
-
-    async def _write_work(
-        self, builder: WorkBuilder, template: bytes, cost: int, target: TargetCluster, seen: Work | None
-    ) -> bool:
-        """Bring one Work up to date; whether there was anything to do."""
-        cluster = self._clusters.get(target.name)
-        at = Key(names.execution_space(target.name), builder.name)
-        # What is written anew for a cluster that leaves would hold it.
-        if cluster is None or not (stays(cluster) or seen is not None or self._works.item(at) is not None):
-            return False
-        copy = await self._revised(builder, template, cost, target, cluster)
-        draft = await self._overridden(builder, copy, cost, target, cluster)
-        if seen is None and (item := self._works.item(at)) is not None:
-            try:
-                seen = item.value
-            except DecodeError as error:
-                await self._rebuild(builder, draft, item, error)
-                return True
-
-        def decide(current: Work | None) -> Work:
-            if current is not None and current.metadata.deletion_timestamp is not None:
-                self._triggers.leaving.add(current.metadata.uid)
-            return draft.merged(current)
-
-        if not await self._writer.write(draft, decide, seen):
-            return False
-        for kind, policy in draft.applied:
-            text = f"Apply {kind}({policy}) for cluster({cluster.metadata.name}) succeed."
-            about = ObjectReference.to(builder.template)
-            self._override_recorder.event(about, events.NORMAL, events.APPLY_OVERRIDE_POLICY.succeeded, text)
-        return True
-
-    async def _rebuild(self, builder: WorkBuilder, draft: Draft, item: Item[Work], error: DecodeError) -> None:
-        """Write the binding's Work over one that cannot be read, which nobody else can do; its objects stay."""
-        text = f"work {item.key} cannot be read ({error})"
-        if not builder.owns(item.body):
-            raise Unreadable(f"{text} and does not say whose it is: delete it by hand") from error
-        log.error("%s and is built anew", text)
-        works = self._context.client.encoded(type_of(Work))
-        wanted: JSONObject = orjson.loads(encode(draft.merged(None)))
-        if error.path.startswith("$.status"):
-            await works.patch(item.key.name, {"status": None}, item.key.namespace, subresource="status")
-        await works.patch(item.key.name, {"spec": wanted["spec"]}, item.key.namespace)
-        about = ObjectReference.to(builder.template)
-        self._recorders[True].event(about, events.WARNING, events.SYNC_WORK.failed, f"{text} and was built anew")
-
-    async def _overridden(
-        self, builder: WorkBuilder, copy: JSONObject, cost: int, target: TargetCluster, cluster: Cluster
-    ) -> Draft:
-        try:
-            if cost < LARGE or not builder.is_overridden:
-                return builder.build(copy, target, cluster)
-            async with self._overriding_large:
-                return await asyncio.to_thread(builder.build, copy, target, cluster)
-        except OverrideError as error:
-            about = ObjectReference.to(builder.template)
-            text = f"Apply override policy({error.policy}) for cluster({cluster.metadata.name}) failed."
-            self._override_recorder.event(about, events.WARNING, events.APPLY_OVERRIDE_POLICY.failed, text)
-            raise
-
-    async def _revised(
-        self, builder: WorkBuilder, template: bytes, cost: int, target: TargetCluster, cluster: Cluster
-    ) -> JSONObject:
-        copy: JSONObject = orjson.loads(template)
-        if cost < LARGE or not builder.is_overridden:
-            replicas = builder.replicas(target, cluster)
-        else:
-            replicas = await asyncio.to_thread(builder.replicas, target, cluster)
-        if replicas is None or not self._context.interpreter.enabled(kind_of(copy), Operation.REVISE):
-            return copy
-        return await self._context.interpreter.revise(copy, replicas)
 
 
 def _without(binding: Binding, type_: str) -> bool:

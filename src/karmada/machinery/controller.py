@@ -210,6 +210,10 @@ class Controller(Generic[K]):
         self._idle += 1
         worker.add_done_callback(self._left)
 
+    def extend(self, worker: asyncio.Task[None]) -> None:
+        """Begin the deadline of the key that a worker has anew: it has come further, or others before it have."""
+        self._overdue.extend(worker, self._clock.monotonic())
+
     def _relieve(self, worker: asyncio.Task[None], key: K) -> None:
         """A key takes long: from now on it occupies its own lane alone."""
         self._relieved.add(worker)

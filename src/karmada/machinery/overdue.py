@@ -13,6 +13,8 @@ from karmada.machinery.clock import Clock
 
 class _Started(NamedTuple):
     at: float
+    extended: float
+    """When the deadline began, first or anew."""
     relieve: Callable[[], None] | None
     """Called once when the work takes long."""
 
@@ -34,10 +36,15 @@ class Overdue:
 
     def begin(self, worker: asyncio.Task[None], now: float, relieve: Callable[[], None] | None) -> None:
         """A worker begins with a key, and is relieved of others where that is wanted."""
-        self._working[worker] = _Started(now, relieve)
+        self._working[worker] = _Started(now, now, relieve)
         due = now + (self._patience if relieve is not None else self._deadline)
         if due < self._next:
             self._set_timer(due, now)
+
+    def extend(self, worker: asyncio.Task[None], now: float) -> None:
+        """Begin the deadline of a worker anew; what asked for relief of it stays as it is."""
+        if (started := self._working.get(worker)) is not None:
+            self._working[worker] = started._replace(extended=now)
 
     def end(self, worker: asyncio.Task[None]) -> bool:
         """A worker is done with its key; whether it was cancelled here, and by nobody else."""
@@ -51,17 +58,17 @@ class Overdue:
         self._timer, self._next = None, math.inf
         now = self._clock.monotonic()
         following: list[float] = []
-        for worker, (at, relieve) in list(self._working.items()):
-            if now >= at + self._deadline:
+        for worker, (at, extended, relieve) in list(self._working.items()):
+            if now >= extended + self._deadline:
                 if worker not in self._cancelled:
                     self._cancelled.add(worker)
                     worker.cancel()
                 continue
             if relieve is not None and now >= at + self._patience:
-                self._working[worker] = _Started(at, None)
+                self._working[worker] = _Started(at, extended, None)
                 relieve()
                 relieve = None
-            following.append(at + (self._deadline if relieve is None else self._patience))
+            following.append(extended + self._deadline if relieve is None else at + self._patience)
         if following and (due := min(following)) < self._next:
             self._set_timer(due, now)
 
