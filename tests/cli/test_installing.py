@@ -6,6 +6,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
 from tests.cli.terminal import Terminal
 from tests.cli.world import Outcome, World
 
@@ -154,6 +160,79 @@ def test_an_installation_that_goes_on_keeps_its_authority_and_no_other_is_lost(
     assert f"its key is {tmp_path}/first/ca.key.1 now" in init("elsewhere", "first").err
     assert (tmp_path / "first" / "ca.key.1").read_bytes() == key
     assert (tmp_path / "first" / "ca.crt.1").read_text() == base64.b64decode(before).decode()
+
+
+def test_an_installation_that_failed_before_anything_trusted_its_authority_goes_on_with_it(
+    federation: World, slow: Path, tmp_path: Path
+) -> None:
+    host = ("--kubeconfig", str(slow))
+    quota = ("quota", "none", "-n", "full")
+    federation.run("create", "namespace", "full", *host)
+    federation.run("create", *quota, "--hard=secrets=0", *host)
+    federation.eventually(lambda: federation.run("get", *quota, "-o", "jsonpath={.status.hard}", *host).out)
+
+    def init() -> str:
+        data = ("--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path))
+        return federation.run("init", *host, "-n", "full", *data, "--wait-component-ready-timeout=1").err
+
+    assert "exceeded quota" in init()
+    key = (tmp_path / "ca.key").read_bytes()
+    assert "exceeded quota" in init()
+    federation.run("delete", *quota, *host)
+    assert "karmada-apiserver is not ready after 1 s" in init()
+    assert (tmp_path / "ca.key").read_bytes() == key
+    federation.run("delete", "secret", "karmada-ca", "-n", "full", *host)
+    assert f"its key is {tmp_path}/ca.key.1 now" in init()
+    assert (tmp_path / "ca.key.1").read_bytes() == key
+
+
+@pytest.mark.parametrize("secret", [b"", b"password"], ids=["without a certificate", "encrypted"])
+def test_a_key_that_is_left_in_the_folder_and_not_used_stops_no_installation(
+    federation: World, slow: Path, tmp_path: Path, secret: bytes
+) -> None:
+    left = pem(Authority.create("left"), secret)
+    (tmp_path / "ca.key").write_bytes(left)
+    data = ("--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path))
+    outcome = federation.run("init", "--kubeconfig", str(slow), *data, "--wait-component-ready-timeout=1")
+    assert f"its key is {tmp_path}/ca.key.1 now" in outcome.err
+    assert "karmada-apiserver is not ready after 1 s" in outcome.err
+    assert (tmp_path / "ca.key.1").read_bytes() == left
+
+
+def test_the_key_of_a_given_authority_is_the_same_in_another_encoding(
+    federation: World, slow: Path, tmp_path: Path
+) -> None:
+    given, pki = Authority.create("given"), tmp_path / "pki"
+    pki.mkdir()
+    for path in (tmp_path / "key", pki / "ca.key"):
+        path.write_bytes(pem(given, b""))
+    for path in (tmp_path / "certificate", pki / "ca.crt"):
+        path.write_bytes(given.certificate_pem)
+    data = ["--karmada-data", str(tmp_path), "--karmada-pki", str(pki)]
+    files = ["--ca-cert-file", str(tmp_path / "certificate"), "--ca-key-file", str(tmp_path / "key")]
+    outcome = federation.run("init", "--kubeconfig", str(slow), *data, *files, "--wait-component-ready-timeout=1")
+    assert "karmada-apiserver is not ready after 1 s" in outcome.err
+    assert "its key is" not in outcome.err
+    assert sorted(path.name for path in pki.glob("ca.*")) == ["ca.crt", "ca.key"]
+
+
+def test_a_key_that_cannot_be_read_without_a_password_is_refused_in_one_line(
+    federation: World, slow: Path, tmp_path: Path
+) -> None:
+    authority = Authority.create("encrypted")
+    (tmp_path / "certificate").write_bytes(authority.certificate_pem)
+    (tmp_path / "key").write_bytes(pem(authority, b"password"))
+    files = ["--ca-cert-file", str(tmp_path / "certificate"), "--ca-key-file", str(tmp_path / "key")]
+    outcome = federation.run("init", "--kubeconfig", str(slow), "--karmada-data", str(tmp_path / "data"), *files)
+    assert outcome.err == (
+        "error: --ca-cert-file and --ca-key-file cannot be used: the CA key is encrypted: write it without a password\n"
+    )
+
+
+def pem(authority: Authority, password: bytes) -> bytes:
+    """A key as openssl writes it: in a form of its own, encrypted if there is a password."""
+    encryption = BestAvailableEncryption(password) if password else NoEncryption()
+    return authority.key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, encryption)
 
 
 def test_an_authority_whose_key_is_another_one_is_refused_before_anything_is_made(

@@ -2,6 +2,9 @@
 
 The key is in no Secret: a folder on the machine of whoever installs has the only copy. A run that goes on where another
 one ended uses the same authority, no run replaces that of a control plane that is there, and none loses a key.
+
+Until the host has what trusts a new authority, a file beside the key names the host and the namespace it was made for:
+a run that failed so early is followed by one with the same authority, which no other control plane can have.
 """
 
 import base64
@@ -13,9 +16,12 @@ from karmada.cli.access import Access
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Values
 from karmada.machinery.errors import NotFound
+from karmada.machinery.os_errors import spelled
 
 if TYPE_CHECKING:
     from karmada.apiserver.auth.pki import Authority
+
+_UNTRUSTED = "ca.untrusted"
 
 
 async def authority_for(host: Access, flags: Values) -> "Authority":
@@ -26,12 +32,13 @@ async def authority_for(host: Access, flags: Values) -> "Authority":
         raise CommandError("--ca-cert-file and --ca-key-file go together")
     folder = Path(flags.karmada_pki)
     there = await _installed(host, flags.namespace)
-    kept = _load(folder / "ca.crt", folder / "ca.key", f"the authority in {folder}") if _is_kept(folder) else None
     if flags.ca_cert_file:
         given = Path(flags.ca_cert_file), Path(flags.ca_key_file)
         found = _load(*given, "--ca-cert-file and --ca-key-file")
+    elif (folder / "ca.key").exists() and (there or _was_made_for(host, flags, folder)):
+        found = _load(folder / "ca.crt", folder / "ca.key", f"the authority in {folder}")
     else:
-        found = kept if kept is not None and there else Authority.create("karmada")
+        found = Authority.create("karmada")
     if there and found.certificate_pem != there:
         raise CommandError(
             f"namespace {flags.namespace} has a control plane of another authority: name the folder that has its "
@@ -40,26 +47,52 @@ async def authority_for(host: Access, flags: Values) -> "Authority":
     return found
 
 
-def keep(folder: Path, authority: "Authority") -> Path | None:
+def keep(host: Access, flags: Values, authority: "Authority") -> Path | None:
     """Write an authority to its folder, before anything trusts it: who is interrupted has its key. One that is there is
     moved aside, as another control plane may have it; where its key is then."""
     from karmada.apiserver.auth.pki import write_file
 
+    folder = Path(flags.karmada_pki)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    wanted = {"ca.crt": authority.certificate_pem, "ca.key": authority.key_pem}
-    aside = None
-    if _is_kept(folder) and (folder / "ca.key").read_bytes() != authority.key_pem:
-        number = next(number for number in count(1) if not (folder / f"ca.key.{number}").exists())
-        aside = folder / f"ca.key.{number}"
-        for name in wanted:
-            (folder / name).rename(folder / f"{name}.{number}")
-    for name, data in wanted.items():
+    key, aside = folder / "ca.key", None
+    if not key.exists() or not _is_key_of(authority, key.read_bytes()):
+        aside = _move_aside(folder) if key.exists() else None
+        write_file(folder / _UNTRUSTED, _place(host, flags).encode(), 0o600)
+    for name, data in (("ca.crt", authority.certificate_pem), ("ca.key", authority.key_pem)):
         write_file(folder / name, data, 0o600)
     return aside
 
 
-def _is_kept(folder: Path) -> bool:
-    return (folder / "ca.key").exists()
+def trusted(flags: Values) -> None:
+    """Note that the host has what trusts the authority in its folder."""
+    (Path(flags.karmada_pki) / _UNTRUSTED).unlink(missing_ok=True)
+
+
+def _move_aside(folder: Path) -> Path:
+    """The key first: a certificate without one is no authority to anybody who comes after an interruption."""
+    number = next(number for number in count(1) if not (folder / f"ca.key.{number}").exists())
+    aside = (folder / "ca.key").rename(folder / f"ca.key.{number}")
+    if (folder / "ca.crt").exists():
+        (folder / "ca.crt").rename(folder / f"ca.crt.{number}")
+    return aside
+
+
+def _was_made_for(host: Access, flags: Values, folder: Path) -> bool:
+    note = folder / _UNTRUSTED
+    return note.exists() and note.read_text() == _place(host, flags)
+
+
+def _place(host: Access, flags: Values) -> str:
+    return f"{host.target.server} {flags.namespace}"
+
+
+def _is_key_of(authority: "Authority", pem: bytes) -> bool:
+    from karmada.apiserver.auth.pki import authority_key
+
+    try:
+        return authority_key(pem).public_key() == authority.key.public_key()
+    except ValueError:
+        return False
 
 
 def _load(certificate: Path, key: Path, what: str) -> "Authority":
@@ -67,8 +100,8 @@ def _load(certificate: Path, key: Path, what: str) -> "Authority":
 
     try:
         return Authority.load(certificate.read_bytes(), key.read_bytes())
-    except ValueError as error:
-        raise CommandError(f"{what} cannot be used: {error}") from None
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{what} cannot be used: {spelled(error)}") from None
 
 
 async def _installed(host: Access, namespace: str) -> bytes:

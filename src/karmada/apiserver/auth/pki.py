@@ -66,9 +66,7 @@ class Authority:
     @classmethod
     def load(cls, certificate: bytes, key: bytes) -> "Authority":
         """From PEM; raises ValueError where what is issued with it would be believed by nobody."""
-        loaded = serialization.load_pem_private_key(key, None)
-        if not isinstance(loaded, (ec.EllipticCurvePrivateKey, rsa.RSAPrivateKey, ed25519.Ed25519PrivateKey)):
-            raise ValueError(f"the CA key must be ECDSA, RSA or Ed25519, not {type(loaded).__name__}")
+        loaded = authority_key(key)
         found = x509.load_pem_x509_certificates(certificate)[0]
         if found.public_key() != loaded.public_key():
             raise ValueError("the CA key is not the key of the CA certificate")
@@ -170,6 +168,17 @@ def _may_issue(certificate: x509.Certificate) -> bool:
         return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     except x509.ExtensionNotFound:
         return True  # as old tools made them
+
+
+def authority_key(pem: bytes) -> CertificateIssuerPrivateKeyTypes:
+    """The key of an authority; raises ValueError where it cannot be read or is of a kind that signs nothing."""
+    try:
+        loaded = serialization.load_pem_private_key(pem, None)
+    except TypeError:
+        raise ValueError("the CA key is encrypted: write it without a password") from None
+    if not isinstance(loaded, (ec.EllipticCurvePrivateKey, rsa.RSAPrivateKey, ed25519.Ed25519PrivateKey)):
+        raise ValueError(f"the CA key must be ECDSA, RSA or Ed25519, not {type(loaded).__name__}")
+    return loaded
 
 
 def private_pem(key: CertificateIssuerPrivateKeyTypes) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from karmada.cli import common_flags as common
 from karmada.cli.access import Access
-from karmada.cli.authority import authority_for, keep
+from karmada.cli.authority import authority_for, keep, trusted
 from karmada.cli.command import Command
 from karmada.cli.failures import CommandError
 from karmada.cli.flags import Flag, Values, between, one_of
@@ -44,9 +44,10 @@ async def run(session: Session, flags: Values) -> None:
         return
     await installing.warn_of_simulation(session, host, flags.namespace)
     seconds = flags.wait_component_ready_timeout
-    if (aside := keep(Path(flags.karmada_pki), pki.authority)) is not None:
-        session.warn(f"{flags.karmada_pki} had the authority of another control plane: its key is {aside} now")
+    if (aside := keep(host, flags, pki.authority)) is not None:
+        session.warn(f"{flags.karmada_pki} had another authority, which may be in use: its key is {aside} now")
     await installing.apply(session, host, server)
+    trusted(flags)
     await installing.until_running(session, host, items, seconds, server)
     config = _write(flags, pki, address)
     hub = session.outside("karmada", str(config), "")
