@@ -107,14 +107,49 @@ def test_flags_with_which_it_would_never_start_are_refused_before_a_unit_is_writ
     assert run.commands == []
 
 
+ME = pwd.getpwuid(os.getuid()).pw_name
+OTHER = next(account for account in pwd.getpwall() if account.pw_uid != os.getuid())
+
+
 def test_directories_of_a_system_unit_are_there_and_its_users(tmp_path: Path) -> None:
-    me = pwd.getpwuid(os.getuid()).pw_name
-    give(tmp_path / "lib" / "data", me)
-    assert (tmp_path / "lib" / "data").stat().st_mode & 0o777 == 0o700
-    give(tmp_path / "lib" / "data", me)
-    other = next(account.pw_name for account in pwd.getpwall() if account.pw_uid != os.getuid())
-    with pytest.raises(ServiceError, match=f"chown -R {other}: {tmp_path}"):
-        give(tmp_path, other)
+    data, backups = tmp_path / "lib" / "data", tmp_path / "lib" / "data" / "more" / "backups"
+    before = os.umask(0o077)
+    try:
+        give([backups, data], ME)
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (data, backups, data.parent, backups.parent)}
+    assert modes == {"data": 0o700, "backups": 0o700, "lib": 0o755, "more": 0o755}
+    give([data, backups], ME)
+
+
+def test_a_directory_is_another_users_only_where_root_makes_it(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    if os.geteuid() == 0:
+        give([tmp_path / "data", tmp_path / "data" / "backups"], OTHER.pw_name)
+        made = [tmp_path / "data", tmp_path / "data" / "backups"]
+        assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(OTHER.pw_uid, OTHER.pw_gid)}
+        return
+    with pytest.raises(ServiceError, match="run this with sudo"):
+        give([tmp_path / "data"], OTHER.pw_name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_made_where_one_directory_of_a_system_unit_is_refused(tmp_path: Path) -> None:
+    foreign, shared, link = tmp_path / "foreign", tmp_path / "shared", tmp_path / "link"
+    for folder in (foreign, shared):
+        folder.mkdir()
+    link.symlink_to(shared)
+    with pytest.raises(ServiceError, match=f"chown -R {OTHER.pw_name}: {foreign}"):
+        give([tmp_path / "data", foreign], OTHER.pw_name)
+    with pytest.raises(ServiceError, match=f"{link} is a link or no directory"):
+        give([tmp_path / "data", link / "backups"], ME)
+    for mode in (0o777, 0o1777, 0o775):
+        shared.chmod(mode)
+        with pytest.raises(ServiceError, match=f"others than root and {ME} can write {shared}: make .*/backups"):
+            give([tmp_path / "data", shared / "below" / "backups"], ME)
+    assert not list(shared.iterdir())
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("action", ["install", "uninstall"])

@@ -11,6 +11,7 @@ Only units that this command wrote are replaced or removed. Uninstalling leaves 
 """
 
 import argparse
+import contextlib
 import os
 import pwd
 import shutil
@@ -99,8 +100,7 @@ def _act(flags: argparse.Namespace, further: list[str], run: Run, environment: M
         return 0
     _refuse_foreign_unit(path)
     if user:
-        for folder in (data, *backups):
-            give(folder, user)
+        give([data, *backups], user)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, text.encode())
     print(path)
@@ -122,20 +122,78 @@ def _checked(further: Sequence[str]) -> list[Path]:
     return [wish.backup_to] if wish.backup_to else []
 
 
-def give(folder: Path, user: str) -> None:
-    """Make a directory of a user; systemd starts no unit whose directories are not there."""
+def give(folders: Sequence[Path], user: str) -> None:
+    """Make those directories of a user that are missing, none of them before all have been looked at: systemd starts no
+    unit whose directories are not there."""
     try:
         account = pwd.getpwnam(user)
     except KeyError:
         hint = f"useradd --system --home-dir /var/lib/{user} {user}"
         raise ServiceError(f"there is no user {user}: create it, for example with `{hint}`") from None
+    missing = sorted({folder for folder in folders if not _is_of(folder, account)})
+    if missing and os.geteuid() not in (0, account.pw_uid):
+        raise ServiceError(f"only root makes {missing[0]} for {user}: run this with sudo")
+    for make in (False, True):
+        for folder in missing:
+            _reach(folder, account, make)
+
+
+def _is_of(folder: Path, account: pwd.struct_passwd) -> bool:
+    """Whether a directory is there."""
     if not folder.exists():
-        folder.mkdir(mode=0o700, parents=True)
-        os.chown(folder, account.pw_uid, account.pw_gid)
-    elif folder.stat().st_uid != account.pw_uid:
+        return False
+    if folder.stat().st_uid != account.pw_uid:
+        user = account.pw_name
         raise ServiceError(
             f"{folder} is not {user}'s, who could not write it: `chown -R {user}: {folder}` gives it away"
         )
+    return True
+
+
+def _reach(folder: Path, account: pwd.struct_passwd, make: bool) -> None:
+    """Go down to a directory that is missing, and make it if wished. The user may own directories on the way and replace
+    what is in them at any moment: no link is followed, and every step begins at a directory that is held open."""
+    here = os.open("/", os.O_PATH)
+    try:
+        for depth, name in enumerate(folder.parts[1:], 2):
+            path = Path(*folder.parts[:depth])
+            try:
+                below = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            except NotADirectoryError:
+                raise ServiceError(f"{path} is a link or no directory: write {folder} without links") from None
+            except FileNotFoundError:
+                about, user = os.fstat(here), account.pw_name
+                if about.st_uid not in (0, account.pw_uid) or about.st_mode & 0o022:
+                    raise ServiceError(
+                        f"others than root and {user} can write {path.parent}: make {folder} yourself, "
+                        f"for example with `install -d -m 700 -o {user} {folder}`"
+                    ) from None
+                if not make:
+                    return
+                below = _made(name, here, account if path == folder else None)
+            os.close(here)
+            here = below
+    finally:
+        os.close(here)
+
+
+def _made(name: str, parent: int, account: pwd.struct_passwd | None) -> int:
+    """A new directory of a user, or one on the way to it; who could rename it in its parent gets nothing else given."""
+    os.mkdir(name, 0o700, dir_fd=parent)
+    made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        if os.fstat(made).st_uid != os.geteuid() or os.listdir(made):
+            raise ServiceError(f"{name} was replaced while it was made: look who does that")
+        if account is None:
+            os.fchmod(made, 0o755)
+        elif account.pw_uid != os.geteuid():
+            os.fchown(made, account.pw_uid, account.pw_gid)
+    except BaseException:
+        os.close(made)
+        with contextlib.suppress(OSError):
+            os.rmdir(name, dir_fd=parent)
+        raise
+    return made
 
 
 def unit_file(data: Path, further: Sequence[str], user: str, backups: Sequence[Path] = ()) -> str:
