@@ -78,6 +78,20 @@ def test_what_override_policies_make_of_too_many_bytes_is_not_shown_and_said_to_
     assert (f"more than {MOST_COPIED} bytes" in text, shown_of) == (True, 0)
 
 
+def test_replicas_are_not_judged_where_override_policies_that_may_set_them_are_not_looked_at() -> None:
+    def status(size: int) -> tuple[str, bool]:
+        template = samples.deployment(ready=2, annotations=samples.HOLDER | {"key": "v" * size})
+        facts = samples.facts({}, {"m1": 3}, [samples.cluster("m1")], template=template)
+        facts.overrides = [samples.override("o", "m1", replicasOverrider=[{"operator": "overwrite", "value": 2}])]
+        facts.members["m1"].object = samples.copy(2)
+        link = explained(facts).links[-1]
+        return link.text, link.broken
+
+    assert status(1) == ("2 of 2 replicas are ready", False)
+    text = "2 replicas ready; override policies that were not looked at may want more or fewer"
+    assert status(MOST_COPIED) == (text, False)
+
+
 def test_a_workload_is_copied_for_no_override_policies_but_those_that_choose_it() -> None:
     def measured(count: int) -> float:
         spec = msgspec.structs.replace(

@@ -99,11 +99,8 @@ def explained(facts: Facts, go_on: Callable[[], None] = lambda: None) -> Explain
     """Everything that is made of the facts. Before every copy `go_on` is asked, which may raise."""
     template, binding = facts.template, facts.binding
     assert template is not None
-    facts, is_large = _with_few_overrides(facts, template)
+    facts = _with_few_overrides(facts, template)
     links = chain(facts, go_on=go_on)
-    for link in links:
-        if is_large and link.name == "overrides":
-            link.text = f"more than {MOST_COPIED} bytes of template and override policies for all clusters: not shown"
     decision, recorded = decision_about(facts, binding) if binding is not None else (None, False)
     judged = verdicts(facts, binding, decision.decisive if decision is not None else None) if binding else []
     changed = overridden(facts, go_on)
@@ -112,9 +109,9 @@ def explained(facts: Facts, go_on: Callable[[], None] = lambda: None) -> Explain
     return Explained(shown, links, graph(facts, links, judged, changed), judged, moment, changed)
 
 
-def _with_few_overrides(facts: Facts, template: JSONObject) -> tuple[Facts, bool]:
-    """The facts with the override policies that may choose the template only; with none, and True, where copies for all
-    clusters would be too many bytes."""
+def _with_few_overrides(facts: Facts, template: JSONObject) -> Facts:
+    """The facts with the override policies that may choose the template only; with none where copies for all clusters
+    would be too many bytes."""
     subject = subject_of(template)
 
     def choosing(policies: Sequence[P]) -> list[P]:
@@ -124,8 +121,10 @@ def _with_few_overrides(facts: Facts, template: JSONObject) -> tuple[Facts, bool
     wide, own = choosing(facts.cluster_overrides), choosing(facts.overrides)
     size = sum(len(encode(one)) for one in (*wide, *own))
     clusters = len(facts.binding.spec.clusters) if facts.binding is not None else 0
-    is_large = bool(size) and (len(orjson.dumps(template)) + size) * clusters > MOST_COPIED
-    return replace(facts, cluster_overrides=() if is_large else wide, overrides=() if is_large else own), is_large
+    if size and (len(orjson.dumps(template)) + size) * clusters > MOST_COPIED:
+        text = f"more than {MOST_COPIED} bytes of template and override policies for all clusters: not shown"
+        return replace(facts, cluster_overrides=(), overrides=(), overrides_left_out=text)
+    return replace(facts, cluster_overrides=wide, overrides=own)
 
 
 async def kind_of(hub: Client, api_version: str, kind: str) -> ApiResource:

@@ -102,6 +102,8 @@ def _template(facts: Facts, template: JSONObject) -> Link:
 
 
 def _overrides(facts: Facts, template: JSONObject, clusters: list[str], go_on: Callable[[], None]) -> Link:
+    if facts.overrides_left_out:
+        return Link("overrides", facts.overrides_left_out)
     details: list[str] = []
     data: dict[str, Any] = {}
     by_name = {cluster.metadata.name: cluster for cluster in facts.clusters}
@@ -235,6 +237,9 @@ def _status(facts: Facts, template: JSONObject, binding: Binding, go_on: Callabl
     wanted, ready = spec.get("replicas"), status.get("readyReplicas", 0)
     if wanted is None:
         return Link("status", "everything arrived")
+    if facts.overrides_left_out:
+        text = f"{counted(ready, 'replica')} ready; override policies that were not looked at may want more or fewer"
+        return Link("status", text)
     changed = _overridden(facts, template, binding, go_on)
     if changed:
         wanted = sum(changed.get(target.name, target.replicas) for target in binding.spec.clusters)

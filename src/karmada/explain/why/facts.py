@@ -63,6 +63,8 @@ class Facts:
     cluster_policies: Sequence[ClusterPropagationPolicy] = ()
     overrides: Sequence[OverridePolicy] = ()
     cluster_overrides: Sequence[ClusterOverridePolicy] = ()
+    overrides_left_out: str = ""
+    """Why override policies are not among the facts, where they are not."""
     clusters: Sequence[Cluster] = ()
     binding: Binding | None = None
     works: dict[str, Work] = field(default_factory=dict)
