@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
-from tests.controllers.plane import HUB, Plane, on_a_plane
+from tests.controllers.plane import HUB, NAMESPACES, Plane, on_a_plane
 from tests.gateway.test_routes import ingress, path
 from tests.growth import Work, excess, grows, work
 
@@ -129,5 +129,35 @@ def test_a_certificate_whose_ingress_went_while_it_was_read_is_read_when_one_wan
         found = gateway.secrets[("default", "c")]
         assert isinstance(found, Problem)
         assert found.reason == "BadCertificate"
+
+    on_a_plane(story)
+
+
+def test_an_edit_is_reported_on_once_the_table_is_made_of_it() -> None:
+    async def story(plane: Any) -> None:
+        gateway, writer = gateway_on(plane)
+        plane.start(writer.controller)
+        await plane.client.resource(NAMESPACES).create({"metadata": {"name": "other"}})
+        ingresses = plane.client.resource(type_of(MultiClusterIngress))
+
+        async def accepted() -> tuple[str, int]:
+            await plane.clock.sleep(2)
+            status = (await ingresses.get("web", "default"))["status"]
+            return next(
+                (each["status"], each["observedGeneration"])
+                for each in status["conditions"]
+                if each["type"] == "RoutesAccepted"
+            )
+
+        await ingresses.create(tree_of("taken", "other"))
+        await plane.clock.sleep(2)
+        await ingresses.create(tree_of("free"))
+        await plane.clock.sleep(2)
+        await gateway.reconcile_routes(ROUTES)
+        assert await accepted() == ("True", 1)
+        await ingresses.patch("web", {"spec": tree_of("taken")["spec"]}, "default")
+        assert await accepted() == ("True", 1)
+        await gateway.reconcile_routes(ROUTES)
+        assert await accepted() == ("False", 2)
 
     on_a_plane(story)

@@ -1,7 +1,6 @@
 """What the gateway says of an ingress in its status: where it is served, by which clusters, and what is not served."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from ipaddress import ip_address
 
 import msgspec
@@ -49,8 +48,15 @@ class StatusWriter:
             return DONE
         ingress = self.reconcilers.ingresses.get(key.name, key.namespace)
         if ingress is not None and key in self.reconcilers.table.problems:
-            status = partial(described, self.reconcilers, key, self._addresses, rfc3339(self._clock.now()))
-            await self._commit.commit(ingress, lambda seen: msgspec.structs.replace(seen, status=status(seen)))
+            now = rfc3339(self._clock.now())
+
+            def decide(seen: MultiClusterIngress) -> MultiClusterIngress:
+                if self.reconcilers.made.generations.get(key) != seen.metadata.generation:
+                    return seen  # The table knows nothing of it; the next one has this looked at again.
+                status = described(self.reconcilers, key, self._addresses, now, seen)
+                return msgspec.structs.replace(seen, status=status)
+
+            await self._commit.commit(ingress, decide)
         return DONE
 
     async def _write_route(self, key: IngressKey) -> None:
