@@ -14,10 +14,12 @@ from karmada.apiserver import cel
 from karmada.apiserver.admission.expressions import error_text
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.admission.policy_sets import InForce, NoParameters, PolicySet
+from karmada.apiserver.builtin.catalog import definition_name
 from karmada.apiserver.cel.constructors import mismatches, untyped
 from karmada.apiserver.managedfields.checking import atomics, misfit
 from karmada.apiserver.managedfields.merging import merge
 from karmada.apiserver.resources import JSONObject
+from karmada.apiserver.schema.definitions import definition
 from karmada.machinery.httpserver.failure import Failure
 
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
@@ -118,7 +120,8 @@ def _patched(request: AdmissionRequest, operations: Any) -> JSONObject:
 def _applied(request: AdmissionRequest, config: Any) -> JSONObject:
     """The object with an applied configuration; parts that can only be replaced as a whole must not be mentioned."""
     assert request.object is not None
-    schema = request.type.schema
+    # A subresource with a kind of its own has the schema of that kind.
+    schema = request.type.schema if request.kind is None else definition(definition_name(*request.kind))
     if not isinstance(config, dict):
         raise _NotApplied("error applying patch: the expression gives no object")
     if wrong := misfit(config, schema):

@@ -44,7 +44,7 @@ def create_token(namespace: str, name: str, obj: JSONObject, context: TokenReque
     given = obj.get("spec") or {}
     audiences = list(given.get("audiences") or context.tokens.audiences)
     seconds = given.get("expirationSeconds")
-    seconds = DEFAULT_SECONDS if seconds is None else int(seconds)
+    seconds = DEFAULT_SECONDS if seconds is None else seconds
     errors = _errors(seconds)
     if errors:
         raise _invalid(errors, "")

@@ -7,15 +7,14 @@ from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.builtin.catalog import definition_name
 from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.managedfields import track_update
-from karmada.apiserver.requests import bodies, metadata
+from karmada.apiserver.requests import metadata
 from karmada.apiserver.requests.delete import delete_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
+from karmada.apiserver.requests.subresources import own_kind
 from karmada.apiserver.requests.update import Change, Part, changed
 from karmada.apiserver.resources import JSONObject
-from karmada.apiserver.schema.decoding import decode
 from karmada.apiserver.schema.definitions import definition
-from karmada.apiserver.schema.scalars import Mismatch
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import Kind
 from karmada.machinery.clock import rfc3339
@@ -30,7 +29,7 @@ _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
 async def bind(context: Context, call: Call) -> Answer:
     """`pods/binding`: put the pod on a node."""
     options = write_options(dict(call.params), "CreateOptions")
-    body = _body(call, _BINDING, options.field_validation)
+    body = own_kind.body(call, _BINDING, options.field_validation)
     metadata.check_namespace(call, body["metadata"])
     name = call.name or body["metadata"].get("name") or ""
     if not name:
@@ -107,7 +106,7 @@ def _pods(context: Context) -> Served:
 async def evict(context: Context, call: Call) -> Answer:
     """`pods/eviction`: delete the pod unless a disruption budget forbids it."""
     write = write_options(dict(call.params), "CreateOptions")
-    body = _body(call, _EVICTION, write.field_validation)
+    body = own_kind.body(call, _EVICTION, write.field_validation)
     meta = body["metadata"]
     if meta.get("name") != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -207,33 +206,6 @@ def _refused(message: str, retry: int, causes: list[JSONObject]) -> Failure:
         details["retryAfterSeconds"] = retry
     headers = {"Retry-After": str(retry)} if retry else {}
     return Failure(429, "TooManyRequests", message, details, headers)
-
-
-def _body(call: Call, kind: tuple[str, str, str], field_validation: str) -> JSONObject:
-    """The body, decoded as the kind of the subresource."""
-    group, version, name = kind
-    body, _ = bodies.tree(call, name)
-    if not isinstance(body, dict):
-        raise bad_request(f"the body must be a {name}")
-    head = f'{body.get("kind") or name} in version "{version}" cannot be handled as a {name}'
-    if body.get("kind", name) != name:
-        raise bad_request(f'{head}: no kind "{body["kind"]}" is registered')
-    api_version = f"{group}/{version}" if group else version
-    if body.get("apiVersion") not in (None, "", api_version, *([f"{group}/v1beta1"] if group else [])):
-        text = (
-            f'no kind "{name}" is registered for version "{body["apiVersion"]}" in scheme "pkg/runtime/scheme.go:111"'
-        )
-        raise bad_request(f"{head}: {text}")
-    try:
-        unknown = decode(definition(definition_name(group, version, name)), body)
-    except Mismatch as mismatch:
-        raise bad_request(f"{head}: {mismatch}") from None
-    texts = [f'unknown field "{path}"' for path in unknown]
-    if field_validation == "Strict" and texts:
-        raise bad_request(f"{head}: strict decoding error: {', '.join(texts)}")
-    if field_validation != "Ignore":
-        call.warnings.extend(texts)
-    return body
 
 
 async def _admit(

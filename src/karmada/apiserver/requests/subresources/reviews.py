@@ -1,17 +1,20 @@
 """Reviews and tokens: resources that are only ever created and never stored."""
 
+from collections.abc import Sequence
+
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.auth.identity import Identity
 from karmada.apiserver.auth.model import Authorizer
 from karmada.apiserver.auth.reviews import REVIEWS, Review, ReviewContext
-from karmada.apiserver.requests import bodies, decoding, metadata, ownership
+from karmada.apiserver.requests import decoding, metadata, ownership
 from karmada.apiserver.requests.access import Access, Guarded
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.negotiation import refuse_tables
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
 from karmada.apiserver.requests.pipeline import Specials, Verb
+from karmada.apiserver.requests.subresources import own_kind
 from karmada.apiserver.resources import JSONObject
 from karmada.machinery.clock import rfc3339
 
@@ -56,25 +59,35 @@ def token_handler(identity: Identity) -> Verb:
 
         refuse_tables(call.view)
         options = write_options(dict(call.params), "CreateOptions")
-        body, _ = bodies.tree(call, "TokenRequest")
-        obj = await _admitted(context, call, body if isinstance(body, dict) else {}, options)
+        body = own_kind.body(call, _TOKEN_REQUEST, options.field_validation)
+        obj = await _admitted(context, call, body, options, identity.tokens.audiences)
         request = TokenRequestContext(identity.tokens, identity.objects, context.now())
         return Answer(201, orjson.dumps(create_token(call.namespace, call.name, obj, request)))
 
     return answer
 
 
-async def _admitted(context: Context, call: Call, obj: JSONObject, options: WriteOptions) -> JSONObject:
-    """A request for a token as admission leaves it: webhooks and policies may limit tokens, or refuse them."""
+async def _admitted(
+    context: Context, call: Call, obj: JSONObject, options: WriteOptions, audiences: Sequence[str]
+) -> JSONObject:
+    """A request for a token as admission leaves it: webhooks and policies may limit tokens, or refuse them.
+
+    What changes it sees a default duration, what judges it sees the server's audiences as well, as in Kubernetes.
+    """
     group, version, kind = _TOKEN_REQUEST
-    meta = {"name": call.name, "namespace": call.namespace, **(obj.get("metadata") or {})}
+    _default_duration(obj)
     request = AdmissionRequest(
         Operation.CREATE,
         call.served.type,
         call.namespace,
         call.name,
         call.subresource,
-        {**obj, "kind": kind, "apiVersion": f"{group}/{version}", "metadata": meta},
+        {
+            **obj,
+            "kind": kind,
+            "apiVersion": f"{group}/{version}",
+            "metadata": {"name": call.name, "namespace": call.namespace, **obj["metadata"]},
+        },
         None,
         call.user,
         admission_options(options, "CreateOptions"),
@@ -83,5 +96,17 @@ async def _admitted(context: Context, call: Call, obj: JSONObject, options: Writ
         call.warnings,
     )
     await context.admission.mutate(request)
+    made = request.object or obj
+    own_kind.decoded(_TOKEN_REQUEST, made)
+    _default_duration(made)
+    made["spec"]["audiences"] = made["spec"]["audiences"] or list(audiences)
+    request.object = made
     await context.admission.validate(request)
-    return request.object or obj
+    return made
+
+
+def _default_duration(obj: JSONObject) -> None:
+    from karmada.apiserver.auth.token_request import DEFAULT_SECONDS
+
+    if obj["spec"]["expirationSeconds"] is None:
+        obj["spec"]["expirationSeconds"] = DEFAULT_SECONDS
