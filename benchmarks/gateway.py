@@ -12,10 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -124,7 +124,7 @@ async def _load(port: int, requests: int) -> list[float]:
     return seconds
 
 
-def _run(serve: "Callable[[Connection, int], object]", pipe: Connection, backend: int) -> None:
+def _run(serve: "Callable[[Connection, int], Coroutine[Any, Any, None]]", pipe: Connection, backend: int) -> None:
     import uvloop
 
     uvloop.run(serve(pipe, backend))

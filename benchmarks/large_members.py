@@ -256,7 +256,7 @@ def _memory(process: psutil.Process) -> float:
 
 
 def _policy() -> JSONObject:
-    division = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
+    division: JSONObject = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
     division |= {"weightPreference": {"dynamicWeight": "AvailableReplicas"}}
     return {
         "apiVersion": "policy.karmada.io/v1alpha1",

@@ -28,7 +28,7 @@ class Sample(NamedTuple):
     """Memory of both processes at one moment."""
 
     minutes: float
-    count: int
+    deployments: int
     megabytes: tuple[float, ...]
 
     @classmethod
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
         return cls(float(minutes), int(count), tuple(map(float, megabytes)))
 
     def __str__(self) -> str:
-        return f"{self.minutes:.2f},{self.count}," + ",".join(f"{size:.1f}" for size in self.megabytes)
+        return f"{self.minutes:.2f},{self.deployments}," + ",".join(f"{size:.1f}" for size in self.megabytes)
 
 
 def drawn(samples: Sequence[Sample]) -> str:
@@ -66,10 +66,10 @@ def drawn(samples: Sequence[Sample]) -> str:
         parts.append(f'<line class="p{number}" x1="{at}" x2="{at + 24}" y1="22" y2="22"/>')
         parts.append(f'<text x="{at + 30}" y="27">{name}</text>')
     last = f'x="{LEFT + WIDE}" y="27" text-anchor="end"'
-    parts.append(f'<text class="t" {last}>{samples[-1].count:,} Deployments came and went</text>')
-    size = f'width="{LEFT + WIDE + 24}" height="{TOP + HIGH + 32}"'
+    parts.append(f'<text class="t" {last}>{samples[-1].deployments:,} Deployments came and went</text>')
+    area = f'width="{LEFT + WIDE + 24}" height="{TOP + HIGH + 32}"'
     body = "\n".join(parts)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<style>{STYLE}</style>\n{body}\n</svg>\n'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {area}>\n<style>{STYLE}</style>\n{body}\n</svg>\n'
 
 
 if __name__ == "__main__":

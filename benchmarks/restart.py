@@ -239,7 +239,8 @@ def renaming(number: int, identities: set[bytes], renamed: Renames) -> Callable[
     }
     replaced |= {identity: identity[:24] + b"%012x" % number for identity in identities}
     # In one go, the longest first: what is put in may be what something else is called.
-    pattern = re.compile(b"|".join(sorted(map(re.escape, replaced), key=len, reverse=True)))
+    longest_first = sorted(replaced, key=len, reverse=True)
+    pattern = re.compile(b"|".join(map(re.escape, longest_first)))
     return lambda text: pattern.sub(lambda found: replaced[found[0]], text)
 
 

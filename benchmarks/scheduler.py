@@ -34,7 +34,7 @@ CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinit
 CLUSTERS = GroupVersionResource("cluster.karmada.io", "v1alpha1", "clusters")
 BINDINGS = GroupVersionResource("work.karmada.io", "v1alpha2", "resourcebindings")
 TARGETS = {100: 0.1, 1000: 0.3, 5000: 1.0}
-STRATEGIES = {
+STRATEGIES: dict[str, dict[str, Any]] = {
     "Duplicated": {"replicaSchedulingType": "Duplicated"},
     "dynamic weight": {
         "replicaSchedulingType": "Divided",

@@ -62,7 +62,9 @@ def _form(number: int) -> bytes:
     labels = {"app": app, "pod-template-hash": f"{number % 97:08x}", "tier": "front" if number % 3 else "back"}
     created = f"2026-{1 + number % 9:02d}-%(day)sT{number % 24:02d}:{number % 60:02d}:00Z"
     mounts = [{"name": f"v{each}", "mountPath": f"/etc/app/config.d/{each}", "readOnly": True} for each in range(4)]
-    fields = {f'k:{{"type":"{each}"}}': {".": {}, "f:status": {}, "f:lastProbeTime": {}} for each in range(28)}
+    fields: dict[str, object] = {
+        f'k:{{"type":"{each}"}}': {".": {}, "f:status": {}, "f:lastProbeTime": {}} for each in range(28)
+    }
     owned = {"manager": "kubelet", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
     obj = {
         "kind": "Pod",
@@ -157,11 +159,11 @@ def serve(pipe: Connection, folder: Path) -> None:
 
 async def _serve(pipe: Connection, folder: Path) -> None:
     members, clusters = Members(), ClusterApi()
-    there = HttpServer(members, max_strangers=100_000)
+    there = HttpServer(members, max_unauthenticated=100_000)
     port = await there.listen("127.0.0.1", 0)
     async with ApiServer(ApiServerOptions(apis=[clusters.local])) as server:
         admin = Client(server.direct(ADMIN))
-        clusters.connect(admin, server.store)
+        clusters.connect(admin, server.store, server.authorizer)
         for name in ("karmada-system", "clusters"):
             await admin.resource(GroupVersionResource("", "v1", "namespaces")).create({"metadata": {"name": name}})
         for tree in component_roles.rights():

@@ -234,7 +234,7 @@ class StubProcess:
 def _serve(pipe: Connection, make: Make, discovery: Discovery) -> None:
     async def main() -> None:
         stub = make(discovery)
-        server = HttpServer(stub, max_connections=CONNECTIONS, max_strangers=CONNECTIONS)
+        server = HttpServer(stub, max_connections=CONNECTIONS, max_unauthenticated=CONNECTIONS)
         pipe.send(f"http://127.0.0.1:{await server.listen('127.0.0.1', 0)}")
         gc.freeze()
         while (order := await asyncio.to_thread(pipe.recv)) is not None:
