@@ -25,6 +25,9 @@ VARIABLES = {"self": "dyn"}
         ("string(ip('0:0:0:0:0:0:0:1'))", "::1"),
         ("string(cidr('10.1.2.3/8').masked()) + string(1)", "10.0.0.0/81"),
         ("['::1', '1.2.3.4'].map(text, string(ip(text)))", ["::1", "1.2.3.4"]),
+        ("string(ip(self.address)) in [self.address, '10.0.0.1']", True),
+        ("string(ip(self.address)) == '::1' && size(self.address) > 1.5", True),
+        ("string(ip('::1')) == '::1' && math.greatest(1, 2) > 1", True),
         ("isIP('1.2.3')", False),
         ("url('https://a.b:80/x?y=1').getHostname()", "a.b"),
         ("url('https://a/x?y=1').getQuery()['y'][0]", "1"),
@@ -52,7 +55,7 @@ VARIABLES = {"self": "dyn"}
     ],
 )
 def test_libraries(expression: str, expected: Any) -> None:
-    assert cel.compile(expression, VARIABLES).evaluate({"self": {"list": ["a", "ab"]}}) == expected
+    assert cel.compile(expression, VARIABLES).evaluate({"self": {"list": ["a", "ab"], "address": "::1"}}) == expected
 
 
 @pytest.mark.parametrize(

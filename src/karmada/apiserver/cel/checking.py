@@ -53,7 +53,9 @@ def infer(node: Node, known: Mapping[str, Type]) -> Type:
 class Inference:
     """Finds the types of expressions, and remembers those of what comes out of variables by their numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, judges: bool = True) -> None:
+        """One that does not judge takes what is ill-typed for a value of any type."""
+        self._judges = judges
         self.types: dict[int, Type] = {}
         self.spelled: set[int] = set()
         """The numbers of addresses and networks that are made texts."""
@@ -63,22 +65,27 @@ class Inference:
 
         Raises `IllTyped`.
         """
-        match node:
-            case Constant():
-                return Type(node.kind)
-            case Name():
-                self.types[node.id] = known[node.name] if node.name in known else _named(node.name)
-                return self.types[node.id]
-            case Select():
-                found = _select(self.infer(node.operand, known), node.name, node.id)
-                self.types[node.id] = BOOL if node.tests else found
-                return self.types[node.id]
-            case Elements():
-                return self._elements(node, known, mixed)
-            case Invocation():
-                return self._invoke(node, known)
-            case Loop():
-                return self._loop(node, known)
+        try:
+            match node:
+                case Constant():
+                    return Type(node.kind)
+                case Name():
+                    self.types[node.id] = known[node.name] if node.name in known else _named(node.name)
+                    return self.types[node.id]
+                case Select():
+                    found = _select(self.infer(node.operand, known), node.name, node.id)
+                    self.types[node.id] = BOOL if node.tests else found
+                    return self.types[node.id]
+                case Elements():
+                    return self._elements(node, known, mixed)
+                case Invocation():
+                    return self._invoke(node, known)
+                case Loop():
+                    return self._loop(node, known)
+        except IllTyped:
+            if self._judges:
+                raise
+            return DYN
 
     def _elements(self, node: Elements, known: Mapping[str, Type], mixed: bool) -> Type:
         types = [self.infer(element, known, mixed) for element in node.elements]

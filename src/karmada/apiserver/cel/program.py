@@ -101,7 +101,8 @@ def _compiled(expression: str, variables: tuple[tuple[str, str], ...]) -> Progra
         return Program(checked, cel.Type.ERROR, expression, _spelling_addresses(environment, source, variables))
     except RuntimeError as error:
         if _only_mixes_numbers(str(error)):
-            return Program(environment.compile(source, disable_check=True), cel.Type.ERROR, expression)
+            spelling = _spelling_addresses(environment, source, variables)
+            return Program(environment.compile(source, disable_check=True), cel.Type.ERROR, expression, spelling)
         text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
         text = re.sub(
             r"expression of type '([^']*)' cannot be the operand of a select operation",
@@ -124,11 +125,8 @@ def _spelling_addresses(environment: Any, source: str, variables: tuple[tuple[st
     if "string(" not in source or not _ADDRESSES.search(source):
         return None
     unchecked = environment.compile(source, disable_check=True).serialize()
-    inference = Inference()
-    try:
-        inference.infer(read(unchecked), {name: Type(DYN) for name, _ in variables})
-    except IllTyped:
-        return None
+    inference = Inference(judges=False)  # the engine has judged, and takes more than this does
+    inference.infer(read(unchecked), {name: Type(DYN) for name, _ in variables})
     wrap = dict.fromkeys(inference.spelled, SPELLED)
     return environment.deserialize(converted(unchecked, wrap)) if wrap else None
 
