@@ -221,3 +221,31 @@ def test_works_without_a_slice_are_not_looked_at_when_their_cluster_changes():
         assert 0 < looked < 10, looked
 
     importing(scenario)
+
+
+@pytest.mark.parametrize("shown", ["not at all", "as it was"])
+def test_a_slice_whose_export_the_cache_does_not_show_as_it_is_stays(shown):
+    async def scenario(plane, controller, name):
+        bindings, slices = (plane.client.resource(type_) for type_ in (type_of(ResourceBinding), SLICES))
+        was = await slices.get("imported-a-x", "default")
+        if shown == "as it was":
+            await bindings.patch("web-serviceexport", {"spec": {"clusters": [{"name": "b"}]}}, "default")
+        else:
+            await bindings.delete("web-serviceexport", "default")
+        await plane.clock.sleep(2)
+        assert await imported(plane) == {}
+        plane.transport.held = frozenset({type_of(ResourceBinding)})
+        if shown == "as it was":
+            both = [{"name": "b"}, {"name": "a"}]
+            await bindings.patch("web-serviceexport", {"spec": {"clusters": both}}, "default")
+        else:
+            await exported(plane, "a")
+        kept = {key: was["metadata"][key] for key in ("name", "namespace", "labels", "annotations")}
+        made = await slices.create(was | {"metadata": kept})
+        await plane.clock.sleep(5)
+        plane.transport.held = frozenset()
+        await plane.clock.sleep(5)
+        assert (await slices.get("imported-a-x", "default"))["metadata"]["uid"] == made["metadata"]["uid"]
+        assert controller.errors == 0
+
+    importing(scenario)

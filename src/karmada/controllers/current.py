@@ -33,6 +33,11 @@ async def is_current(server: Resource[T], cached: T) -> bool:
     return found is not None and found.metadata.generation == cached.metadata.generation
 
 
+async def is_known(server: Resource[T], cached: T | None, name: str, namespace: str) -> bool:
+    """Whether the server has what a cache shows: this very object with the same spec, or none of that name."""
+    return await server.is_gone(name, namespace) if cached is None else await is_current(server, cached)
+
+
 async def _found(server: Resource[T], cached: T) -> T | None:
     try:
         found = await server.get(cached.metadata.name, cached.metadata.namespace)

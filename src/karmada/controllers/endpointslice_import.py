@@ -16,6 +16,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.clusters import offers_changed
 from karmada.controllers.context import Context
+from karmada.controllers.current import BEHIND, is_known
 from karmada.controllers.objects import without_finalizer
 from karmada.controllers.slice_collection import SLICES
 from karmada.controllers.work_writer import WorkWriter
@@ -29,7 +30,7 @@ from karmada.machinery.resource import Scope
 from karmada.machinery.transport import JSONObject
 from karmada.works.build import keep_set, manifest_of
 from karmada.works.exposure import standing
-from karmada.works.slices import EXPORT, MemberKey, cluster_of, imported, slice_name
+from karmada.works.slices import EXPORT, cluster_of, imported, slice_name
 
 COMPONENT = "endpointslice-controller"
 IMPORTED = Scope(labels=f"{labels.KUBERNETES_ENDPOINT_SLICE_MANAGED_BY}={labels.IMPORTED_ENDPOINT_SLICE_CONTROLLER}")
@@ -62,6 +63,7 @@ class EndpointSliceImporter:
         self._works: Informer[Work] = context.informers.of(Work)
         self._works.add_index(OF_EXPORT, _export_of)
         self._bindings: Informer[ResourceBinding] = context.informers.of(ResourceBinding)
+        self._server = context.client.of(ResourceBinding)
         self._clusters: Informer[Cluster] = context.informers.of(Cluster)
         self._slices = context.informers.resource(SLICES, IMPORTED)
         self._slices.add_index(OF_WORK, _work_of)
@@ -94,7 +96,14 @@ class EndpointSliceImporter:
             await self._release(work)
             return DONE
         found = standing(self._clusters.get(service.cluster), self._context.clock.now(), self._tolerance)
-        if found.withdrawn or not self._is_importable(work, service):
+        if found.withdrawn or not self._is_importable(work, service.namespace):
+            await self._withdraw(present)
+            return DONE
+        exporting = names.binding_name(EXPORT.kind, service.name)
+        binding = self._bindings.get(exporting, service.namespace)
+        if service.cluster not in _exporting(binding):
+            if present and not await is_known(self._server, binding, exporting, service.namespace):
+                return RequeueAfter(BEHIND)
             await self._withdraw(present)
             return DONE
         try:
@@ -103,16 +112,12 @@ class EndpointSliceImporter:
             return Retry(str(error))
         return RequeueAfter(found.changes_in) if found.changes_in is not None else DONE
 
-    def _is_importable(self, work: Work, service: MemberKey) -> bool:
-        """Whether a Work holds a slice of the namespace that it says, where the control plane takes slices, of a
-        Service that it exports from there."""
-        which, namespace = slice_name(work), service.namespace
+    def _is_importable(self, work: Work, namespace: str) -> bool:
+        """Whether a Work holds a slice of the namespace that it says, where the control plane takes slices."""
+        which = slice_name(work)
         if which is None or which[0] != namespace:
             return False
-        if names.is_reserved_namespace(namespace) or self._context.scope.skips_namespace(namespace):
-            return False
-        binding = self._bindings.get(names.binding_name(EXPORT.kind, service.name), namespace)
-        return service.cluster in _exporting(binding)
+        return not (names.is_reserved_namespace(namespace) or self._context.scope.skips_namespace(namespace))
 
     async def _write(self, work: Work, cluster: str, service: str) -> None:
         wanted = imported(manifest_of(work), work, cluster, service)

@@ -11,7 +11,7 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import FederatedResourceQuota, StaticClusterAssignment
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.context import Context
-from karmada.controllers.current import BEHIND, is_current
+from karmada.controllers.current import BEHIND, is_known
 from karmada.controllers.quota_works import OF_QUOTA, of_quota, owner_of
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
@@ -55,7 +55,7 @@ class QuotaSyncController:
         assignments = _assignments(quota)
         works = self._works.indexed(OF_QUOTA, str(key))
         left = [w for w in works if names.cluster_of_execution_space(w.metadata.namespace) not in assignments]
-        if left and not await self._is_known(key, quota):
+        if left and not await is_known(self._server, quota, key.name, key.namespace):
             return RequeueAfter(BEHIND)
         for work in left:
             await self._writer.remove(work, lambda current: owner_of(current) == key)
@@ -73,12 +73,6 @@ class QuotaSyncController:
             text = f"Sync works for FederatedResourceQuota({key.namespace}/{key.name}) succeed."
             self._recorder.event(ObjectReference.to(quota), events.NORMAL, events.SYNC_WORK.succeeded, text)
         return DONE
-
-    async def _is_known(self, key: Key, quota: FederatedResourceQuota | None) -> bool:
-        """Whether the cache shows a quota as the server has it."""
-        if quota is None:
-            return await self._server.is_gone(key.name, key.namespace)
-        return await is_current(self._server, quota)
 
     async def _write(self, quota: FederatedResourceQuota, item: StaticClusterAssignment) -> Exception | bool:
         """Whether the Work of an assignment had to be written; what went wrong otherwise."""
