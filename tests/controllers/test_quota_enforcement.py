@@ -194,3 +194,26 @@ def test_without_the_gate_a_quota_counts_its_own_namespace():
         assert await used(plane) == "0"
 
     on_a_plane(scenario)
+
+
+def test_bindings_that_go_from_many_small_namespaces_are_not_counted_anew_for_each():
+    async def scenario(plane):
+        await tree(plane)
+        spaces = [f"shop{number}" for number in range(10)]
+        for space in spaces:
+            await plane.client.resource(NAMESPACES).create({"metadata": {"name": space, "labels": {"org": "a"}}})
+            for number in range(STEP // 5):
+                await plane.client.resource(BINDINGS).create(bound(space, f"w{number}"))
+        await plane.clock.sleep(2 * SETTLING)
+        assert await used(plane) == str(2 + 4 * STEP)
+        (controller,) = plane._started
+        before = sum(controller.results.values())
+        for number in range(STEP // 20):
+            for space in spaces:
+                await plane.client.resource(BINDINGS).delete(f"w{number}", space)
+                await plane.clock.sleep(0.001)
+        await plane.clock.sleep(1)
+        assert await used(plane) == str(2 + 3 * STEP)
+        assert sum(controller.results.values()) - before < STEP // 10
+
+    on_a_plane(scenario)

@@ -63,6 +63,8 @@ class QuotaEnforcementController:
         if context.gates.enabled(quota_tree.GATE):
             self._namespaces = context.informers.resource(NAMESPACES)
             self._namespaces.add_handler(self._namespaces_changed)
+        self._last: dict[Key, int] = {}
+        """How many bindings were counted last, by quota."""
         self._commit = Committer(context.client.of(FederatedResourceQuota))
         self._recorder = context.recorder(COMPONENT)
         self.controller: Controller[Key] = Controller(
@@ -84,6 +86,7 @@ class QuotaEnforcementController:
             return DONE
         counted = self._counted_namespaces(quota)
         items = [item for namespace in counted for item in self._bindings.all_items(namespace)]
+        self._last[key] = len(items)
         parts: list[Amounts] = []
         for start in range(0, len(items), STEP):
             specs = (item.value.spec for item in items[start : start + STEP])
@@ -101,6 +104,7 @@ class QuotaEnforcementController:
     def _quotas_changed(self, changes: list[Change[FederatedResourceQuota]]) -> None:
         for change in changes:
             if change.new is None:
+                self._last.pop(change.key, None)
                 continue
             before, after = change.old.value if change.old else None, change.new.value
             if before is None or before.spec.overall != after.spec.overall or _selects(before) != _selects(after):
@@ -112,15 +116,15 @@ class QuotaEnforcementController:
         for change in changes:
             if change.initial or not self._quotas.has_synced:
                 continue
-            pause = SETTLING if change.new is not None else self._pause(change.key.namespace)
             before, after = (usage(item.value.spec) if item else {} for item in (change.old, change.new))
             if before != after:
                 for key in self._counting(change.key.namespace):
+                    pause = SETTLING if change.new is not None else self._pause(key)
                     self.controller.queue.add_after(key, pause)
 
-    def _pause(self, namespace: str) -> float:
-        """Seconds in which bindings of a namespace that go are counted together: each count reads all there are."""
-        count = len(self._bindings.all_items(namespace)) if self._bindings.has_synced else 0
+    def _pause(self, quota: Key) -> float:
+        """Seconds in which bindings that go are counted together: each count of a quota reads all there are."""
+        count = self._last.get(quota, 0)
         return count / PACE if count > STEP else 0.0
 
     def _namespaces_changed(self, changes: list[Change[JSONObject]]) -> None:
