@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
+from itertools import pairwise
 
 import orjson
 import pytest
 from tests.controllers.observing import does, events, refused
 from tests.controllers.plane import CLUSTERS, on_a_plane
 from tests.controllers.test_failover import BINDINGS, TAINT, bind, clusters_of, evicting, taint, tasks_of
+from tests.controllers.test_outages import Forgetful
 
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import BindingKey
 from karmada.controllers.taint_manager import PAUSED, EvictionKey, EvictionPace, TaintManager, TaintManagerOptions
+from karmada.machinery.controller import MANY
 from karmada.machinery.errors import ServerError
 from karmada.machinery.informers.cache import STEP
 from karmada.machinery.transport import GroupVersionResource
@@ -233,31 +236,68 @@ def test_what_has_evictions_looked_at():
     on_a_plane(test)
 
 
-def test_bindings_are_evicted_whichever_of_them_were_loaded_when_the_clusters_were():
-    names = [f"b{number}" for number in range(STEP + 1)]
+async def loading_at_once(plane):
+    """A controller that loads clusters between the first and the last of very many bindings."""
+    for name in ("m1", "m2"):
+        await plane.cluster(name)
+    await taint(plane, "m1", TAINT)
+    for number in range(STEP + 1):
+        await bind(plane, f"b{number}")
+    first = asyncio.Event()
+    watch = plane.transport.watch
 
+    @contextlib.asynccontextmanager
+    async def late(request):
+        if request.resource == CLUSTERS:
+            await first.wait()
+        async with watch(request) as stream:
+            yield stream
+
+    plane.transport.watch = late
+    manager = TaintManager(plane.context, TaintManagerOptions(enabled=True, rate=1e9))
+    plane.context.informers.of(ResourceBinding).add_handler(lambda changes: first.set())
+    plane.start(manager.controller)
+    return manager.controller
+
+
+def test_bindings_are_evicted_whichever_of_them_were_loaded_when_the_clusters_were():
+    async def test(plane):
+        await loading_at_once(plane)
+        await plane.clock.sleep(60)
+        left = (await plane.client.resource(BINDINGS).list()).items
+        assert [one["metadata"]["name"] for one in left if len(one["spec"]["clusters"]) > 1] == []
+
+    on_a_plane(test)
+
+
+def test_bindings_of_tainted_clusters_are_enqueued_with_turns_for_others_in_between():
+    async def test(plane):
+        controller = await loading_at_once(plane)
+        added = [0]
+        while added[-1] < STEP:
+            await asyncio.sleep(0)
+            added.append(controller.queue.adds)
+        assert max(after - before for before, after in pairwise(added)) < 2 * MANY
+
+    on_a_plane(test)
+
+
+def test_bindings_that_are_loaded_again_are_not_looked_at_again():
     async def test(plane):
         for name in ("m1", "m2"):
             await plane.cluster(name)
         await taint(plane, "m1", TAINT)
-        for name in names:
-            await bind(plane, name)
-        first = asyncio.Event()
-        watch = plane.transport.watch
-
-        @contextlib.asynccontextmanager
-        async def late(request):
-            if request.resource == CLUSTERS:
-                await first.wait()
-            async with watch(request) as stream:
-                yield stream
-
-        plane.transport.watch = late
-        manager = TaintManager(plane.context, TaintManagerOptions(enabled=True, rate=1e9))
-        plane.context.informers.of(ResourceBinding).add_handler(lambda changes: first.set())
-        plane.start(manager.controller)
+        await bind(plane, tolerations=[{"operator": "Exists"}])
+        server = Forgetful(plane.hub)
+        plane.transport.watch = server.watch
+        controller = TaintManager(plane.context, TaintManagerOptions(enabled=True)).controller
+        plane.start(controller)
+        await plane.clock.sleep(5)
+        before = controller.queue.adds
+        assert before
+        server.forgotten.set()
         await plane.clock.sleep(60)
-        left = (await plane.client.resource(BINDINGS).list()).items
-        assert [one["metadata"]["name"] for one in left if len(one["spec"]["clusters"]) > 1] == []
+        assert plane.context.informers.of(ResourceBinding).reflector.loads == 2
+        assert controller.queue.adds == before
 
     on_a_plane(test)

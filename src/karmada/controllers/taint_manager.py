@@ -113,6 +113,8 @@ class TaintManager:
         self._bindings = Bindings(context)
         for informer in self._bindings.informers:
             informer.add_index(BY_CLUSTER, clusters_of)
+        self._loading = True
+        """Whether an informer has not completed its first load."""
         self._recorder = context.recorder(COMPONENT)
         # Bindings of both scopes have a pace of their own: one kind does not hold up the other.
         self._paces = {scope: EvictionPace(options.rate, context.clock) for scope in (True, False)}
@@ -207,11 +209,14 @@ class TaintManager:
                     yield WaitingEviction(EVICTIONS[scope], key.cluster, binding.spec.resource.kind)
 
     def _loaded(self) -> None:
-        """Of what came while the other was being loaded nobody knew that the two belong together."""
-        if all(informer.has_synced for informer in (self._clusters, *self._bindings.informers)):
-            for cluster in filter(_is_tainted, self._clusters.values()):
-                for key in self._keys_of(cluster.metadata.name):
-                    self.controller.enqueue(key, Priority.INITIAL)
+        """Of what came while the other was being loaded for the first time nobody knew that the two belong together."""
+        loading = not all(informer.has_synced for informer in (self._clusters, *self._bindings.informers))
+        if self._loading and not loading:
+            tainted = filter(_is_tainted, self._clusters.values())
+            self.controller.enqueue_all(
+                (key for cluster in tainted for key in self._keys_of(cluster.metadata.name)), Priority.INITIAL
+            )
+        self._loading = loading
 
     def _cluster_changed(self, change: Change[Cluster]) -> list[EvictionKey]:
         """Every binding of a cluster whose NoExecute taints changed."""
@@ -219,10 +224,10 @@ class TaintManager:
             return []
         if change.old is not None and change.old.value.spec.taints == change.new.value.spec.taints:
             return []
-        return self._keys_of(change.key.name)
+        return list(self._keys_of(change.key.name))
 
-    def _keys_of(self, name: str) -> list[EvictionKey]:
-        return [EvictionKey(name, BindingKey(*item.key)) for item in self._bindings.loaded(BY_CLUSTER, name)]
+    def _keys_of(self, name: str) -> Iterator[EvictionKey]:
+        return (EvictionKey(name, BindingKey(*item.key)) for item in self._bindings.loaded(BY_CLUSTER, name))
 
     def _binding_changed(self, change: Change[Any]) -> list[EvictionKey]:
         """A binding that is new to a tainted cluster, or was scheduled by another placement."""
