@@ -138,7 +138,8 @@ def test_what_was_brought_for_a_service_that_the_cache_does_not_show_as_it_is_st
         if shown == "as it was":
             await wanted.create(service_of(consumers=("c",)))
         gate(plane)
-        plane.start(EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE)).controller)
+        controller = EndpointSliceDispatcher(plane.context, EndpointOptions(TOLERANCE)).controller
+        plane.start(controller)
         await plane.clock.sleep(1)
         plane.transport.held = frozenset({MCS})
         if shown == "as it was":
@@ -157,6 +158,8 @@ def test_what_was_brought_for_a_service_that_the_cache_does_not_show_as_it_is_st
         made = await plane.client.resource(WORKS).create({"metadata": metadata, "spec": spec})
         await plane.client.resource(WORKS).create(collected("a", source))
         await plane.clock.sleep(5)
+        assert "status" not in await wanted.get("web", "default")
+        assert controller.results["requeue_after"], "a change back to the spec that the cache shows is no event"
         plane.transport.held = frozenset()
         await plane.clock.sleep(5)
         left = await plane.client.resource(WORKS).get(metadata["name"], "karmada-es-b")

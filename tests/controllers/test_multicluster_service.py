@@ -94,7 +94,9 @@ def test_a_marker_of_a_service_that_only_the_cache_lacks_stays():
 def test_what_a_service_has_that_the_cache_shows_as_it_was_stays(added):
     async def test(plane):
         chosen = {"providers": ("a",), "consumers": ("c",)}
-        await started(plane, "a", "b", "c", **chosen)
+        controller = await started(plane, "a", "b", "c", **chosen)
+        await plane.client.resource(MCS).patch("web", {"status": {"conditions": []}}, "default", subresource="status")
+        await plane.clock.sleep(5)
         plane.transport.held = frozenset({MCS})
         chosen[added] += ("b",)
         await change(plane, {"spec": exposed(**chosen)["spec"]})
@@ -109,9 +111,12 @@ def test_what_a_service_has_that_the_cache_shows_as_it_was_stays(added):
         held = await works(plane)
         assert [cluster for cluster, _ in held] == (["a", "b"] if added == "providers" else ["a"])
         assert await targets(plane) == ["a", "b", "c"]
+        assert await said(plane) == []
+        assert controller.results["requeue_after"], "a change back to the spec that the cache shows is no event"
         plane.transport.held = frozenset()
         await plane.clock.sleep(5)
         assert (await works(plane), await targets(plane)) == (held, ["a", "b", "c"])
+        assert await said(plane) == [APPLIED]
 
     on_a_plane(test)
 

@@ -14,7 +14,7 @@ from karmada.api.networking.v1alpha1 import MultiClusterService
 from karmada.api.work.v1alpha1 import Work
 from karmada.controllers.clusters import offers_changed
 from karmada.controllers.context import Context
-from karmada.controllers.current import is_current
+from karmada.controllers.current import BEHIND, is_known
 from karmada.controllers.endpointslice_import import EndpointOptions
 from karmada.controllers.multicluster_service import (
     EVERY,
@@ -123,16 +123,13 @@ class EndpointSliceDispatcher:
             return DONE
         if not self._dispatches:
             return DONE
-        wanted = Key(owner.namespace, owner.name)
         service = self._wanted.get(owner.name, owner.namespace)
-        if service is None and present and not await self._server.is_gone(wanted.name, wanted.namespace):
-            return DONE  # it comes again when the cache shows the MultiClusterService
         known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
         plan = dispatch(service, key.cluster, known, self._context.clock.now(), self._tolerance)
         kept = set(map(names.execution_space, plan.keep))
         stale = [item for item in present if item.key.namespace not in kept]
-        if stale and service is not None and not await is_current(self._server, service):
-            return DONE  # it comes again when the cache shows what is wanted by now
+        if stale and not await is_known(self._server, service, owner.name, owner.namespace):
+            return RequeueAfter(BEHIND)
         await self._withdraw(key, stale)
         if service is None or not (plan.keep or plan.withdrawn):
             await self._forget(key)

@@ -18,7 +18,7 @@ from karmada.api.work.v1alpha1 import Work
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.clusters import is_ready, offers_changed
 from karmada.controllers.context import Context
-from karmada.controllers.current import is_current
+from karmada.controllers.current import BEHIND, is_current
 from karmada.controllers.endpointslice_collect import marked_by
 from karmada.controllers.objects import with_condition, with_finalizer, without_finalizer
 from karmada.controllers.service_import import SERVICES
@@ -26,7 +26,7 @@ from karmada.controllers.slice_collection import release
 from karmada.controllers.work_writer import WRITE_ERRORS, WorkWriter, work_for
 from karmada.machinery.clock import rfc3339
 from karmada.machinery.committer import Absent, Committer, Unchanged
-from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Item, Key
 from karmada.machinery.informers.informer import Informer
@@ -98,8 +98,13 @@ class MultiClusterServiceController:
             return DONE
         if not self._serves:
             return DONE
+        known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
+        offering = providers(wanted, known)
+        targets = sorted({*offering, *consumers(wanted, known)})
+        if self._leaves(key, offering, targets) and not await is_current(self._server, wanted):
+            return RequeueAfter(BEHIND)
         try:
-            changed = await self._apply(wanted)
+            changed = await self._apply(wanted, known, offering, targets)
         except (*WRITE_ERRORS, BindingOfAnother) as error:
             await self._report(wanted, conditions.REASON_SERVICE_APPLIED_FAILED, str(error))
             return Retry(str(error))
@@ -109,18 +114,15 @@ class MultiClusterServiceController:
             await self._report(wanted, "", "Service is propagated to target clusters.", changed)
         return DONE
 
-    async def _apply(self, wanted: MultiClusterService) -> bool | None:
+    async def _apply(
+        self, wanted: MultiClusterService, known: dict[str, Cluster], offering: list[str], targets: list[str]
+    ) -> bool | None:
         """Mark providers, claim the Service and write its binding; whether anything was written, None when there is no
         Service, which will bring the MultiClusterService here again."""
         key = Key(wanted.metadata.namespace, wanted.metadata.name)
         outcome = await self._commit.commit(wanted, with_finalizer(finalizers.MULTI_CLUSTER_SERVICE))
         if isinstance(outcome, Absent):
             return False
-        known = {cluster.metadata.name: cluster for cluster in self._clusters.values()}
-        offering = providers(wanted, known)
-        targets = sorted({*offering, *consumers(wanted, known)})
-        if self._leaves(key, offering, targets) and not await is_current(self._server, wanted):
-            return False  # it comes again when the cache shows what is wanted by now
         changed = [await self._mark(wanted, name) for name in self._able(wanted, offering, known)]
         await self._unmark(key, frozenset(offering))
         service = self._services.get(key.name, key.namespace)
