@@ -1,5 +1,5 @@
-"""What an edit of one ingress costs the gateway, which carries the requests of everybody meanwhile, and what holds while
-the table is older than the ingresses."""
+"""What an edit of one ingress costs the gateway, which carries the requests of everybody meanwhile, and what holds
+while the table is older than the ingresses."""
 
 import asyncio
 from types import SimpleNamespace

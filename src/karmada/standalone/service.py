@@ -151,8 +151,8 @@ def _is_of(folder: Path, account: pwd.struct_passwd) -> bool:
 
 
 def _reach(folder: Path, account: pwd.struct_passwd, make: bool) -> None:
-    """Go down to a directory that is missing, and make it if wished. The user may own directories on the way and replace
-    what is in them at any moment: no link is followed, and every step begins at a directory that is held open."""
+    """Go down to a directory that is missing, and make it if wished. The user may own directories on the way and
+    replace what is in them at any moment: no link is followed, and every step begins at an open directory."""
     here = os.open("/", os.O_PATH)
     try:
         for depth, name in enumerate(folder.parts[1:], 2):
