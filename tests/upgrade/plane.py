@@ -122,13 +122,15 @@ class Plane:
                 one["spec"] |= {"caBundle": self._authority}
                 one["spec"]["service"]["port"] = self._ports[AGGREGATED]
             for webhook in one.get("webhooks") or ():
-                path = urlsplit(webhook["clientConfig"]["url"]).path
-                url = f"https://{HOST}:{self._ports[WEBHOOK]}{path}"
-                webhook |= {
-                    "clientConfig": {"url": url, "caBundle": self._authority},
-                    "timeoutSeconds": WEBHOOK_SECONDS,
-                }
+                webhook |= {"clientConfig": self._here(webhook["clientConfig"]), "timeoutSeconds": WEBHOOK_SECONDS}
+            if converting := one.get("spec", {}).get("conversion", {}).get("webhook"):
+                converting["clientConfig"] = self._here(converting["clientConfig"])
         self.kubectl(verb, *flags, "-f", "-", typed=yaml.safe_dump_all(objects))
+
+    def _here(self, config: Any) -> dict[str, str]:
+        """How the webhook of this machine is reached."""
+        path = urlsplit(config["url"]).path
+        return {"url": f"https://{HOST}:{self._ports[WEBHOOK]}{path}", "caBundle": self._authority}
 
     @property
     def _authority(self) -> str:
