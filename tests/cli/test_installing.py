@@ -186,6 +186,26 @@ def test_an_installation_that_failed_before_anything_trusted_its_authority_goes_
     assert (tmp_path / "ca.key.1").read_bytes() == key
 
 
+def test_an_authority_that_was_named_once_is_used_by_no_run_that_does_not_name_it(
+    federation: World, slow: Path, tmp_path: Path
+) -> None:
+    given = Authority.create("given")
+    (tmp_path / "certificate").write_bytes(given.certificate_pem)
+    (tmp_path / "key").write_bytes(given.key_pem)
+    host = ("--kubeconfig", str(slow))
+    federation.run("create", "namespace", "named", *host)
+    federation.run("create", "quota", "none", "-n", "named", "--hard=secrets=0", *host)
+    federation.eventually(
+        lambda: federation.run("get", "quota", "none", "-n", "named", "-o", "jsonpath={.status.hard}", *host).out
+    )
+    data = ("-n", "named", "--karmada-data", str(tmp_path), "--karmada-pki", str(tmp_path / "pki"))
+    files = ("--ca-cert-file", str(tmp_path / "certificate"), "--ca-key-file", str(tmp_path / "key"))
+    assert "exceeded quota" in federation.run("init", *host, *data, *files).err
+    assert (tmp_path / "pki" / "ca.crt").read_bytes() == given.certificate_pem
+    assert f"its key is {tmp_path}/pki/ca.key.1 now" in federation.run("init", *host, *data).err
+    assert (tmp_path / "pki" / "ca.crt").read_bytes() != given.certificate_pem
+
+
 @pytest.mark.parametrize("secret", [b"", b"password"], ids=["without a certificate", "encrypted"])
 def test_a_key_that_is_left_in_the_folder_and_not_used_stops_no_installation(
     federation: World, slow: Path, tmp_path: Path, secret: bytes

@@ -1,5 +1,6 @@
 """What overriders make of one copy is bounded: copies are made beside the work of everybody else."""
 
+import tracemalloc
 from typing import Any
 from uuid import uuid4
 
@@ -8,10 +9,11 @@ from tests.growth import counted, work
 from tests.overrides.test_applying import MEMBER, config
 from tests.overrides.test_words_and_documents import overridden, pod
 
-from karmada.api.codec import from_tree
-from karmada.api.policy.v1alpha1 import OverridePolicy
+from karmada.api.codec import encode, from_tree
+from karmada.api.policy.v1alpha1 import FieldOverrider, OverridePolicy
 from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
+from karmada.overrides.fields import weigh
 
 TOO_MUCH = "change too much of one resource"
 CHANGE = {"operator": "replace", "subPath": "/b", "value": 1}
@@ -97,6 +99,24 @@ def test_what_becomes_of_a_document_is_found_once_for_all_copies_that_hold_it(li
 
     first = calls()
     assert calls() < first / 10
+
+
+def test_what_is_remembered_of_small_documents_takes_no_more_than_is_counted() -> None:
+    overriders = {"fieldOverrider": [{"fieldPath": "/data/doc", "yaml": [{**CHANGE, "subPath": "/a"}]}]}
+
+    def many(first: int) -> None:
+        for number in range(first, first + 2_000):
+            overridden(config(doc=f"a: {number}\n"), overriders)
+
+    many(0)
+    tracemalloc.start()
+    try:
+        many(2_000)
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    encoded = encode(from_tree(overriders["fieldOverrider"][0], FieldOverrider))
+    assert kept < 1.2 * sum(weigh("a: 1\n", f"a: {number}\n", encoded) for number in range(2_000, 4_000))
 
 
 @pytest.mark.parametrize(

@@ -115,14 +115,14 @@ def test_who_is_asked_about_in_many_namespaces_neither_gives_up_nor_keeps_others
         access = MemberAccess(VirtualClock())
         ann, bob = UserInfo("ann"), UserInfo("bob")
         loop = asyncio.get_running_loop()
-        spaces = [f"team-{number}" for number in range(20)]
+        spaces = [f"team-{number}" for number in range(72)]
         asking = asyncio.create_task(access.readable("m", client, Ask(ann, "list", PODS), spaces))
         await asyncio.sleep(0.5)
         started = loop.time()
         assert await access.allows("m", client, Ask(bob, "list", PODS)) is False
         assert loop.time() - started < 2
         assert await asking == frozenset(spaces)
-        with pytest.raises(MemberUnavailable, match="more than 6 s"):
+        with pytest.raises(MemberUnavailable, match="more than 20 s"):
             await access.readable("m", client, Ask(bob, "list", PODS), [f"other-{number}" for number in range(100)])
 
     run_virtual(scenario)

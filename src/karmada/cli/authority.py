@@ -57,7 +57,10 @@ def keep(host: Access, flags: Values, authority: "Authority") -> Path | None:
     key, aside = folder / "ca.key", None
     if not key.exists() or not _is_key_of(authority, key.read_bytes()):
         aside = _move_aside(folder) if key.exists() else None
-        write_file(folder / _UNTRUSTED, _place(host, flags).encode(), 0o600)
+        if not flags.ca_cert_file:
+            write_file(folder / _UNTRUSTED, _place(host, flags).encode(), 0o600)
+    if flags.ca_cert_file:
+        (folder / _UNTRUSTED).unlink(missing_ok=True)  # others may have this authority, whatever becomes of this run
     for name, data in (("ca.crt", authority.certificate_pem), ("ca.key", authority.key_pem)):
         write_file(folder / name, data, 0o600)
     return aside

@@ -4,6 +4,7 @@ Errors say where, never what the field holds: they end in events, and the field 
 """
 
 from collections.abc import Iterable
+from sys import getsizeof
 from typing import Any
 
 from karmada.api import yaml
@@ -17,7 +18,9 @@ from karmada.overrides.plaintext import operation, patch
 from karmada.overrides.pods import JSONObject
 
 MOST_KEPT = 16 * 1024 * 1024
-"""Characters of documents, as they were and as they became, and bytes of overriders, that are remembered together."""
+"""Bytes of documents, as they were and as they became, and of overriders, that are remembered together."""
+_ENTRY = 400
+"""Bytes that remembering one takes beside them."""
 
 
 def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider], effort: Effort) -> None:
@@ -31,7 +34,12 @@ def override_documents(resource: JSONObject, overriders: Iterable[FieldOverrider
         holder[key] = _changed_once(text, encode(overrider))
 
 
-@weighed_cache(MOST_KEPT, lambda made, text, overrider: len(made) + len(text) + len(overrider))
+def weigh(made: str, text: str, overrider: bytes) -> int:
+    """About as many bytes as it takes to remember what became of a document."""
+    return _ENTRY + getsizeof(made) + getsizeof(text) + getsizeof(overrider)
+
+
+@weighed_cache(MOST_KEPT, weigh)
 def _changed_once(text: str, overrider: bytes) -> str:
     """The copies of most clusters hold the same document, and have the same done to it."""
     return _changed(text, decode(overrider, FieldOverrider))

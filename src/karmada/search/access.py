@@ -22,8 +22,8 @@ SECONDS = 3.0
 """How long a member may take to say what a user may do."""
 WAITING = 6.0
 """How long a question may take with what it waits for others to the same member."""
-TOGETHER = 6.0
-"""How long the questions about all namespaces may take."""
+TOGETHER = 20.0
+"""How long the questions about all namespaces may take, of a member that answers each in time."""
 SUSPECTED = 5.0
 """How long a member that did not answer in time is given less of it; not none, as one hard question may be to blame."""
 HASTE = 0.5
