@@ -4,6 +4,10 @@ A cluster that registers gets its execution space and its agent's roles here, be
 holds a bootstrap token never holds the right to write roles. Roles are bound to the registration, which begins with the
 request: an earlier one of the same name has none from then on. They are taken back, and with them what the certificate
 is worth, when no Cluster came of it: as soon as the request is withdrawn, or after a while.
+
+The record of a registration (`agent_roles`) is written first, the token is spent next, and the record is settled then.
+What fails before is tried again, or refused: then the record says whose roles they were. What is settled is approved
+whatever becomes of the token.
 """
 
 import asyncio
@@ -36,10 +40,15 @@ from karmada.membership.agent_requests import (
 from karmada.membership.agent_roles import (
     agent_objects,
     agent_roles,
-    recorded_grant,
+    marks_for,
+    marks_of,
     recorded_registration,
+    recorded_request,
     recorded_users,
     renewal_name,
+    replacing_nothing,
+    settle,
+    settled,
 )
 from karmada.membership.credentials import ensure
 from karmada.membership.objects import CLUSTERS, NAMESPACES
@@ -88,8 +97,9 @@ class AgentRequestController:
         if (registered := granted(request)) is not None:
             return await self._watch_over(request, name, registered)
         judgement = judge(request)
-        if isinstance(judgement, Ask) and judgement.permission == BOOTSTRAP:
-            judgement = judge(request, await self._is_member(judgement.cluster))
+        new = judgement.cluster if isinstance(judgement, Ask) and judgement.permission == BOOTSTRAP else ""
+        if new:
+            judgement = judge(request, await self._is_member(new))
         if isinstance(judgement, NotOurs):
             return DONE
         refusal: Refuse | None
@@ -101,6 +111,9 @@ class AgentRequestController:
             async with self._turn:
                 refusal = await self._accept(request, name, judgement)
         if refusal is not None:
+            if new:
+                async with self._turn:
+                    await self._undo(request, new)
             await self._decide(request, "Denied", "Refused", refusal.reason)
         else:
             await self._decide(request, "Approved", APPROVAL, APPROVED)
@@ -119,36 +132,58 @@ class AgentRequestController:
             return None
         if why := await self._obstacle(identity.cluster):
             return Refuse(why)
-        try:
-            grant = await self._allowed(request, identity, is_over=record is None)
-        except Refused as error:
-            return Refuse(str(error))
-        user = _user(request)
-        earlier = recorded_users(record) if record is not None else ()
-        users = dict.fromkeys((user, *earlier) if _is_token(user) else earlier)
-        await self._give(identity.cluster, identity.registration, grant, name, users)
-        try:
-            if await self._is_member(identity.cluster) or await self._obstacle(identity.cluster):
-                raise Refused(f"the name {identity.cluster} was taken meanwhile: register under another one")
-            # Only now that there is a record: its absence means then that the cluster has left.
-            await self._allowed(request, identity, is_over=record is None, spends=True)
-        except Refused as error:
-            # Somebody else was faster; if it was the agent of the registration before, it gets its roles back.
-            await self._take_roles(identity.cluster)
-            if record is not None and (previous := recorded_registration(record)):
-                await self._give(identity.cluster, previous, recorded_grant(record), users=earlier)
-            return Refuse(str(error))
-        for replaced in earlier:
-            if replaced != user:
+        if record is None or recorded_request(record) != _uid(request) or settled(record) is not record:
+            try:
+                await self._register(request, name, identity, record)
+            except Refused as error:
+                return Refuse(str(error))
+        for replaced in recorded_users(record) if record is not None else ():
+            if replaced != _user(request):
                 await self._give_back(replaced, identity.cluster)
         return None
 
-    async def _give(
-        self, cluster: str, registration: str, grant: Grant, request: str = "", users: Iterable[str] = ()
-    ) -> None:
-        """Have the roles of a cluster's agent be those of one registration."""
-        for wanted in agent_objects(cluster, registration, request=request, grant=grant, users=users):
+    async def _register(self, request: JSONObject, name: str, identity: Ask, record: JSONObject | None) -> None:
+        """Have the roles of a cluster's agent be those of a new registration, and its token spent; or raise `Refused`,
+        which leaves the rest to `_undo`."""
+        cluster, user = identity.cluster, _user(request)
+        is_over = record is None
+        grant = await self._allowed(request, identity, is_over=is_over)
+        earlier = recorded_users(record) if record is not None else ()
+        users = dict.fromkeys((user, *earlier) if _is_token(user) else earlier)
+        marks = marks_for(request, users, settled(record))
+        for wanted in agent_objects(cluster, identity.registration, request=name, grant=grant, marks=marks):
             await ensure(self._client, wanted.type, wanted.tree)
+        if await self._is_member(cluster) or await self._obstacle(cluster):
+            raise Refused(f"the name {cluster} was taken meanwhile: register under another one")
+        # Only now that there is a record: its absence means then that the cluster has left.
+        await self._allowed(request, identity, is_over=is_over, spends=True)
+        written = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(cluster))
+        if written is not None:
+            await Committer(self._client.resource(objects.CLUSTER_ROLE_BINDINGS)).commit(written, settle)
+
+    async def _undo(self, request: JSONObject, cluster: str) -> None:
+        """Give back what attempts to accept a request took which is refused; the record goes last, so that it says
+        what is left to do. Roles that others have stay."""
+        record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(cluster))
+        if record is not None and recorded_request(record) != _uid(request):
+            return
+        before = settled(record)
+        if before is record:
+            # A Cluster may be of an earlier certificate of the same registration.
+            if await self._is_member(cluster):
+                return
+            before = None
+        kept = recorded_users(before) if before is not None else ()
+        for user in recorded_users(record) if record is not None else ():
+            if user not in kept:
+                await self._give_back(user, cluster)
+        if before is not None and (previous := recorded_registration(before)):
+            again = agent_objects(cluster, previous, marks=marks_of(before))
+            for wanted in sorted(again, key=lambda each: each.type == objects.CLUSTER_ROLE_BINDINGS):
+                await ensure(self._client, wanted.type, wanted.tree)
+            return
+        for type_, role, space in reversed(agent_roles(cluster)):
+            await discard(self._client, type_, role, space)
 
     async def _obstacle(self, cluster: str) -> str:
         """Why nobody may become the agent of a cluster: it could read a Secret that is not its own."""
@@ -183,7 +218,7 @@ class AgentRequestController:
     async def _give_back(self, user: str, cluster: str) -> None:
         """Let a cluster that never came use its token again."""
         secret = await self._token(user) if _is_token(user) else None
-        if secret is not None:
+        if secret is not None and cluster in _used(secret):
             committer = Committer(self._client.resource(objects.SECRETS))
             await committer.commit(secret, lambda s: _noting(s, [one for one in _used(s) if one != cluster]))
 
@@ -209,6 +244,11 @@ class AgentRequestController:
         cluster = gone.cluster
         record = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(cluster))
         if record is not None and recorded_registration(record) != gone.registration:
+            before = settled(record)
+            if before is not None and recorded_registration(before) == gone.registration:
+                # Should the one that replaces it be refused, it is not good again.
+                await self._give_back(gone.requester, cluster)
+                await Committer(self._client.resource(objects.CLUSTER_ROLE_BINDINGS)).commit(record, replacing_nothing)
             return
         if record is not None:
             await self._give_back(gone.requester, cluster)
@@ -284,6 +324,11 @@ class AgentRequestController:
 def _user(request: JSONObject) -> str:
     """Who sent a request."""
     return str(request["spec"].get("username") or "")
+
+
+def _uid(request: JSONObject) -> str:
+    """What tells a request from others of its name."""
+    return str(request["metadata"]["uid"])
 
 
 def _is_token(user: str) -> bool:

@@ -6,12 +6,15 @@ name what does not exist yet. Its renewals have one fixed name, so that it can r
 
 Roles are bound to a registration, not to a name. The binding of the cluster-wide role is the record of the
 registration: its subject says which one is current, its annotations what its token allows, and by which tokens it and
-those that it replaced came.
+those that it replaced came. Until the token is spent it also holds what it replaces, for the case that it is
+refused.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import orjson
 
 from karmada.api import annotations, names
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -38,12 +41,12 @@ def agent_objects(
     *,
     request: str = "",
     grant: Grant = NOTHING,
-    users: Iterable[str] = (),
+    marks: Mapping[str, str] | None = None,
 ) -> list[Wanted]:
     """The execution space and roles of an agent, in the order in which they must be made.
 
-    `request` is the one by which it registers: it may be withdrawn when registration fails. `users` are those of the
-    tokens that the record names. `Refused` for a name whose objects could be another cluster's.
+    `request` is the one by which it registers: it may be withdrawn when registration fails. `marks` are further
+    annotations of the record. `Refused` for a name whose objects could be another cluster's.
     """
     check_name(cluster)
     works = names.execution_space(cluster)
@@ -51,8 +54,7 @@ def agent_objects(
     wide = objects.registration_record(cluster)
     secret, work = f"{wide}-secret", f"{wide}-work"
     record = objects.cluster_role_binding(wide, subject, {})
-    came_by = ",".join(users)
-    record["metadata"]["annotations"] = recorded(grant) | ({annotations.REGISTRATION_USERS: came_by} if came_by else {})
+    record["metadata"]["annotations"] = recorded(grant) | dict(marks or {})
     return [
         Wanted(objects.NAMESPACES, objects.namespace(works)),
         Wanted(objects.CLUSTER_ROLES, objects.cluster_role(wide, _wide_rules(cluster, request), {})),
@@ -84,12 +86,51 @@ def recorded_registration(record: JSONObject) -> str:
 
 def recorded_grant(record: JSONObject) -> Grant:
     """What the token of a registration allows the Cluster."""
-    return grant_of(record["metadata"].get("annotations") or {})
+    return grant_of(marks_of(record))
 
 
 def recorded_users(record: JSONObject) -> tuple[str, ...]:
     """The users of the tokens by which a registration and those that it replaced came."""
-    return listed((record["metadata"].get("annotations") or {}).get(annotations.REGISTRATION_USERS))
+    return listed(marks_of(record).get(annotations.REGISTRATION_USERS))
+
+
+def recorded_request(record: JSONObject) -> str:
+    """The uid of the request that began a registration; empty when the record does not say."""
+    return marks_of(record).get(annotations.REGISTRATION_REQUEST, "")
+
+
+def marks_of(record: JSONObject) -> dict[str, str]:
+    """The annotations of a record."""
+    return record["metadata"].get("annotations") or {}
+
+
+def settled(record: JSONObject | None) -> JSONObject | None:
+    """The record itself once its token is spent, until then what it replaces; None when that is nothing."""
+    replaced = marks_of(record).get(annotations.REGISTRATION_REPLACES) if record is not None else None
+    return record if replaced is None else orjson.loads(replaced)
+
+
+def settle(record: JSONObject) -> JSONObject:
+    """A record whose token is spent."""
+    marks = {key: value for key, value in marks_of(record).items() if key != annotations.REGISTRATION_REPLACES}
+    return {**record, "metadata": {**record["metadata"], "annotations": marks}}
+
+
+def replacing_nothing(record: JSONObject) -> JSONObject:
+    """A record whose token is not spent, when what it replaces has ended."""
+    marks = marks_of(record) | {annotations.REGISTRATION_REPLACES: "null"}
+    return {**record, "metadata": {**record["metadata"], "annotations": marks}}
+
+
+def marks_for(request: JSONObject, users: Iterable[str], before: JSONObject | None) -> dict[str, str]:
+    """What the record of a registration says in addition to its grant as long as its token is not spent."""
+    replaced = before and {"metadata": {"annotations": marks_of(before)}, "subjects": before.get("subjects") or []}
+    marks = {
+        annotations.REGISTRATION_REQUEST: request["metadata"]["uid"],
+        annotations.REGISTRATION_REPLACES: orjson.dumps(replaced).decode(),
+        annotations.REGISTRATION_USERS: ",".join(users),
+    }
+    return {key: value for key, value in marks.items() if value}
 
 
 def renewal_name(cluster: str) -> str:
