@@ -325,3 +325,19 @@ def test_who_waits_for_a_certificate_that_nobody_approves_asks_less_and_less_oft
         assert looks[1] - looks[0] < 1
 
     on_a_plane(scenario)
+
+
+def test_a_token_is_not_good_again_for_a_cluster_that_left_while_it_registers_by_another_one():
+    async def scenario(plane):
+        await begin(plane)
+        one, other = await bearer_of(plane, "abcdef"), await bearer_of(plane, "ghijkl")
+        await ask(plane, "m1-first", "m1", KEY, client=one)
+        await plane.client.resource(CLUSTERS).create({"metadata": {"name": "m1"}, "spec": {"syncMode": "Pull"}})
+        await plane.client.resource(CLUSTERS).delete("m1")
+        for type_, name, space in agent_roles("m1"):  # as the cluster controller does when a cluster leaves
+            await plane.client.resource(type_).delete(name, space)
+        assert (await ask(plane, "m1-later", "m1", LATER, client=other))[0] == "Approved"
+        assert "has been a member by it" in (await ask(plane, "m1-again", "m1", KEY, client=one))[1]
+        assert await holder(plane, "m1") == group("m1", LATER)
+
+    on_a_plane(scenario)

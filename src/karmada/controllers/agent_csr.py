@@ -146,16 +146,16 @@ class AgentRequestController:
         """Have the roles of a cluster's agent be those of a new registration, and its token spent; or raise `Refused`,
         which leaves the rest to `_undo`."""
         cluster, user = identity.cluster, _user(request)
-        is_over = record is None
-        grant = await self._allowed(request, identity, is_over=is_over)
         earlier = recorded_users(record) if record is not None else ()
+        is_over = user not in earlier
+        grant = await self._allowed(request, identity, is_over=is_over)
         users = dict.fromkeys((user, *earlier) if _is_token(user) else earlier)
         marks = marks_for(request, users, settled(record))
         for wanted in agent_objects(cluster, identity.registration, request=name, grant=grant, marks=marks):
             await ensure(self._client, wanted.type, wanted.tree)
         if await self._is_member(cluster) or await self._obstacle(cluster):
             raise Refused(f"the name {cluster} was taken meanwhile: register under another one")
-        # Only now that there is a record: its absence means then that the cluster has left.
+        # Only now that a record names it: a token that was used, and is in no record, had a cluster that has left.
         await self._allowed(request, identity, is_over=is_over, spends=True)
         written = await self._found(objects.CLUSTER_ROLE_BINDINGS, objects.registration_record(cluster))
         if written is not None:
