@@ -8,14 +8,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.membership.world import World, eventually
 
 from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.auth.pem import blocks
 from karmada.machinery.client import Client
 from karmada.machinery.transport import GroupVersionResource
 from karmada.membership import objects, token
 from karmada.membership.agent_grant import NOTHING, Grant
-from karmada.membership.agent_identity import registration_id
+from karmada.membership.agent_identity import registration_id, subject_of_request
 from karmada.membership.agent_requests import (
     BOOTSTRAP,
     RENEWAL,
@@ -46,6 +49,40 @@ def signing_request(name: str, *organisations: str, alternative: str = "") -> st
     if alternative:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(alternative)]), critical=False)
     return base64.b64encode(builder.sign(KEY, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)).decode()
+
+
+def pem(name: str, *organisations: str) -> bytes:
+    return base64.b64decode(signing_request(name, *organisations))
+
+
+AGENTS = pem("system:karmada:agent:m1", "system:karmada:agents", GROUP)
+MASTERS = pem("system:karmada:controller-manager")
+HEADED = AGENTS.replace(b"REQUEST-----\n", b"REQUEST-----\na: b\n\n", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(b" " + AGENTS + MASTERS, b"x" + AGENTS + MASTERS, b"\r" + AGENTS + MASTERS),
+        *(AGENTS + MASTERS, MASTERS + AGENTS, b" " + AGENTS, AGENTS + b"\n\n", HEADED),
+        *(AGENTS.replace(b"\n", b"\n ", 3), AGENTS.replace(b"-----\n", b"----- \n")),
+    ],
+)
+def test_what_parsers_may_read_in_several_ways_is_nobodys_request(text: bytes) -> None:
+    asked = request(request=base64.b64encode(text).decode())
+    assert isinstance(judge(asked), NotOurs)
+
+
+@given(
+    st.lists(st.sampled_from([AGENTS, MASTERS, HEADED, b" ", b"\n", b"\r", b"x", AGENTS[:40], AGENTS[40:]]), max_size=6)
+)
+def test_what_is_judged_is_what_is_signed(parts: list[bytes]) -> None:
+    text = b"".join(parts)
+    subject = subject_of_request(base64.b64encode(text).decode())
+    if subject is not None:
+        signed = x509.load_der_x509_csr(next(blocks(text)).content)
+        [name] = signed.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        assert subject.name == name.value
 
 
 def request(

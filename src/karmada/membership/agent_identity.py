@@ -8,6 +8,7 @@ the registration carry as a group. Roles are bound to that group; another regist
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 ID_LENGTH = 32
 """Hexadecimal digits: with its prefix the group fits into the 64 characters of an organisation name."""
+
+_REQUEST = re.compile(
+    rb"-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----(?:\r?\n)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +80,18 @@ def registration_id(cluster: str, key: "PublicKeyTypes") -> str:
 
 
 def subject_of_request(encoded: str) -> Subject | None:
-    """The subject of a request (PEM in base64); None when it is malformed, or not signed by its own key."""
+    """The subject of a request (PEM in base64); None when it is malformed, or not signed by its own key.
+
+    It must be one block and nothing else: parsers differ in where a block begins in other text, and whoever signs the
+    request must not read another one than is judged here.
+    """
     from cryptography import x509
 
     try:
-        parsed = x509.load_pem_x509_csr(base64.b64decode(encoded))
+        block = _REQUEST.fullmatch(base64.b64decode(encoded, validate=True))
+        if block is None:
+            return None
+        parsed = x509.load_der_x509_csr(base64.b64decode(re.sub(rb"[\r\n]", b"", block[1]), validate=True))
         if not parsed.is_signature_valid:
             return None
         return _subject(parsed.subject, parsed.public_key(), bool(list(parsed.extensions)))
