@@ -3,7 +3,7 @@
 import pytest
 from tests.controllers.plane import on_a_plane
 
-from karmada.controllers.cron_autoscaler import CronAutoscalerController
+from karmada.controllers.cron_autoscaler import FIRES_RATE, CronAutoscalerController
 from karmada.machinery.clock import parse_rfc3339
 from karmada.machinery.errors import Forbidden, ServerError
 from karmada.machinery.supervisor import Supervisor
@@ -74,6 +74,27 @@ def test_a_rule_scales_a_workload_at_its_time():
         assert "failedExecutions" not in found
         assert sum(plane.context.metrics.cron_rule.by[("success",)].counts) == 1
         assert sum(plane.context.metrics.cron_autoscale.by[("success",)].counts) >= 2
+
+    on_a_plane(scenario)
+
+
+def test_rules_that_fire_every_second_are_executed_at_the_pace_of_their_namespace():
+    async def scenario(plane):
+        fires = []
+
+        async def before(request):
+            if request.resource == DEPLOYMENTS and request.verb in (Verb.UPDATE, Verb.PATCH):
+                fires.append(plane.clock.monotonic())
+
+        await deployment(plane)
+        plane.transport.before = before
+        rules = [{"name": f"r{n}", "schedule": "@every 1ns", "targetReplicas": n + 1} for n in range(50)]
+        await cron(plane, *rules)
+        start(plane)
+        await plane.clock.sleep(120)
+        until_now = len(fires)
+        await plane.clock.sleep(60)
+        assert 0 < len(fires) - until_now <= 60 * FIRES_RATE + 10
 
     on_a_plane(scenario)
 

@@ -6,6 +6,7 @@ each rule, in the order of their times, unless it is more than an hour old.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable
 from time import perf_counter
 
@@ -24,6 +25,7 @@ from karmada.machinery.errors import ApiError, Conflict, ServerError, Timeout, T
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.cache import Change, Key
 from karmada.machinery.informers.informer import Informer
+from karmada.machinery.throttle import TokenBucket
 from karmada.policies.autoscaling import executions
 from karmada.policies.autoscaling.executions import Fire, Histories
 
@@ -34,6 +36,10 @@ PATIENCE = 60.0
 PAUSES = BackoffPolicy(initial=1.0, maximum=8.0)
 LANE_LIMIT = 2
 """CronFederatedHPAs of one namespace that are looked at together: a target that cannot be scaled takes minutes."""
+FIRES, FIRES_RATE = 300, 5.0
+"""Fires that a namespace may have at once, and a second: each is three writes, and rules may fire every second."""
+REMEMBERED = 4096
+"""Namespaces whose fires are counted."""
 SHORTEST_WAIT = 0.05
 LONGEST_WAIT = 3600.0
 """Seconds after which the clock is looked at again, whenever the next fire is: it may have been set."""
@@ -51,6 +57,7 @@ class CronAutoscalerController:
         self._commit = Committer(context.client.of(CronFederatedHPA))
         self._targets = ScaleTargets(context.client)
         self._recorder = context.recorder(COMPONENT)
+        self._fires: OrderedDict[str, TokenBucket] = OrderedDict()
         self.controller: Controller[Key] = Controller(
             COMPONENT,
             self.reconcile,
@@ -78,10 +85,24 @@ class CronAutoscalerController:
         if autoscaler is None:
             return DONE
         for fire in executions.due(_histories(autoscaler), autoscaler.spec.rules, now):
+            if pause := self._pace(autoscaler.metadata.namespace):
+                return RequeueAfter(pause)
             autoscaler = await self._execute(autoscaler, fire)
             if autoscaler is None:
                 return DONE
         return RequeueAfter(_wait(_histories(autoscaler), self._clock.now()))
+
+    def _pace(self, namespace: str) -> float:
+        """Seconds until a fire of a namespace may be executed; one that may be now is counted."""
+        now = self._clock.monotonic()
+        fires = self._fires.pop(namespace, None) or TokenBucket(FIRES, FIRES_RATE, now)
+        self._fires[namespace] = fires
+        if len(self._fires) > REMEMBERED:
+            self._fires.popitem(last=False)
+        if (pause := fires.wait(now)) > 0:
+            return max(pause, 1.0)
+        fires.take(1, now)
+        return 0.0
 
     async def _execute(self, autoscaler: CronFederatedHPA, fire: Fire) -> CronFederatedHPA | None:
         """Execute a fire unless somebody has; what the CronFederatedHPA is then, None once it is gone."""
