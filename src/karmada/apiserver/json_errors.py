@@ -21,6 +21,8 @@ def syntax_error(body: bytes) -> str:
             "Extra data": "after top-level value",
         }.get(error.msg.removeprefix("Illegal trailing comma before end of object"), "looking for beginning of value")
         return f"invalid character '{character}' {where}"
+    except ValueError:
+        return "a number is too long"
     except RecursionError:
         return "exceeded max depth"
     return "invalid UTF-8 in string"

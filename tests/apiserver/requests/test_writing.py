@@ -7,6 +7,8 @@ import pytest
 from tests.apiserver.requests.conftest import configmap
 from tests.apiserver.widgets import definition
 
+from karmada.apiserver.json_errors import syntax_error
+from karmada.apiserver.schema.metadata import MOST_OWNERS
 from karmada.machinery import errors
 from karmada.machinery.transport import PatchType
 
@@ -51,6 +53,20 @@ async def test_the_namespace_must_be_that_of_the_request(api):
     body["metadata"]["namespace"] = "kube-system"
     with pytest.raises(errors.BadRequest, match="does not match the namespace sent on the request"):
         await api.create("configmaps", body)
+
+
+async def test_an_object_has_a_bounded_number_of_owners(api):
+    owner = {"apiVersion": "v1", "kind": "Gone", "name": "x", "uid": "0"}
+    body = configmap("a")
+    body["metadata"]["ownerReferences"] = [owner | {"uid": str(number)} for number in range(MOST_OWNERS + 1)]
+    with pytest.raises(errors.Invalid, match=f"Too many: {MOST_OWNERS + 1}: must have at most {MOST_OWNERS} items"):
+        await api.create("configmaps", body)
+    del body["metadata"]["ownerReferences"][-1]
+    assert len((await api.create("configmaps", body))["metadata"]["ownerReferences"]) == MOST_OWNERS
+
+
+def test_a_number_that_no_language_reads_is_malformed():
+    assert syntax_error(b'{"a": ' + b"9" * 5000 + b"}") == "a number is too long"
 
 
 async def test_a_dry_run_stores_nothing(api):

@@ -5,7 +5,7 @@ from typing import Any
 
 from karmada.api import name_rules
 from karmada.api.caching import text_cache
-from karmada.api.field_errors import FieldError, forbidden, invalid, required
+from karmada.api.field_errors import FieldError, forbidden, invalid, required, too_many
 from karmada.apiserver.schema.update_checks import CUSTOM, looks_at
 
 JSONObject = dict[str, Any]
@@ -115,6 +115,8 @@ def key_problems(key: str) -> tuple[str, ...]:
     return tuple(name_rules.label_key(key))
 
 
+MOST_OWNERS = 2000
+"""References to owners that an object may have: each is judged here, and followed by the garbage collector."""
 _REMEMBERED = 8192
 _good_labels: set[str] = set()
 _good_annotations: set[str] = set()
@@ -167,6 +169,8 @@ def _size(text: str) -> int:
 
 def owners(found: list[JSONObject], path: str) -> list[FieldError]:
     """What is wrong with references to owners."""
+    if len(found) > MOST_OWNERS:
+        return [too_many(path, len(found), MOST_OWNERS)]
     errors: list[FieldError] = []
     controller = ""
     for owner in found:
