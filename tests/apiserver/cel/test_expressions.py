@@ -64,6 +64,8 @@ def test_libraries(expression: str, expected: Any) -> None:
         ("self.a.b", "no such key: b"),
         ("1 / self.zero", "division by zero"),
         ("[1][self.index]", "index out of bounds: 5"),
+        ("optional.of(1)", "cannot be written as JSON"),
+        ("[optional.of(1)]", "cannot be written as JSON"),
     ],
 )
 def test_evaluation_errors_have_the_known_words(expression: str, text: str) -> None:

@@ -75,7 +75,7 @@ class Program:
         failed = result.type() == self._error_type
         try:
             value = result.plain_value()
-        except TypeError:
+        except (TypeError, SystemError):
             raise EvaluationError("the value of the expression cannot be written as JSON") from None
         if failed:
             raise EvaluationError(_reworded(str(value)))
