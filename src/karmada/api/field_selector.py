@@ -77,7 +77,7 @@ class Selector:
 EVERYTHING = Selector()
 
 
-@text_cache(4096)
+@text_cache(1024)
 def parse(text: str) -> Selector:
     """Read the string form; `==` is the same as `=`."""
     terms = [_term(part, text) for part in sorted(_split(text)) if part]

@@ -150,7 +150,7 @@ def validate(selector: Any, path: str) -> list[FieldError]:
     return errors
 
 
-@text_cache(4096)
+@text_cache(1024)
 def parse(text: str) -> Selector:
     """Read the string form: `a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5`."""
     return selector_of(Parser(text).requirements())

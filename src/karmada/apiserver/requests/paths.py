@@ -24,7 +24,7 @@ class ResourcePath(NamedTuple):
     """The path has the old `/watch/` prefix."""
 
 
-@text_cache(4096)
+@text_cache(1024)
 def parse(path: str) -> ResourcePath | None:
     """The resource a decoded path names, None for every other path (discovery, health, OpenAPI ...)."""
     if path.startswith("/api/"):
