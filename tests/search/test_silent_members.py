@@ -134,7 +134,7 @@ def test_a_change_that_only_a_silent_cluster_could_take_is_a_503_whether_or_not_
         answers |= {await world.delete(name, TEMPLATES) for name in ("only-b.b", "nosuch.b")}
         (answer,) = answers
         assert "'code': 503" in answer
-        assert not any(told in answer for told in ("only-b", "nosuch", "cluster b", "[b]"))
+        assert not any(name in answer for name in ("only-b", "nosuch", "cluster b", "[b]"))
 
     in_a_world(story)
 

@@ -114,7 +114,7 @@ class AboutDeletions:
 
 
 class Refusing(AboutDeletions):
-    """Refuses deletions until it is told not to."""
+    """An admission plugin that refuses every deletion while `refuses` is set."""
 
     def __init__(self) -> None:
         self.refuses = True

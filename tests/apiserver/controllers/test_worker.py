@@ -67,26 +67,15 @@ async def test_a_key_added_while_it_is_worked_on_is_worked_on_once_more():
 
 
 @pytest.mark.looptime
-async def test_a_failure_is_tried_again():
+@pytest.mark.parametrize(("failures", "seconds"), [(2, 0.1), (1440, 86_500)], ids=["twice", "for a day"])
+async def test_a_key_that_failed_is_tried_again(failures, seconds):
     work = Work(1)
     work.gate.set()
-    work.failing["a"] = 2
+    work.failing["a"] = failures
     work.worker.start()
     work.worker.add("a")
-    await asyncio.sleep(0.1)
-    assert work.started == ["a", "a", "a"]
-    await work.worker.stop()
-
-
-@pytest.mark.looptime
-async def test_a_key_that_failed_for_a_day_is_tried_again():
-    work = Work(1)
-    work.gate.set()
-    work.failing["a"] = 1440
-    work.worker.start()
-    work.worker.add("a")
-    await asyncio.sleep(86_500)
-    assert len(work.started) == 1441
+    await asyncio.sleep(seconds)
+    assert work.started == ["a"] * (failures + 1)
     await work.worker.stop()
 
 
