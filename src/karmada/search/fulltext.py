@@ -31,6 +31,12 @@ T = TypeVar("T")
 BATCH = 500
 PAUSE = 0.2
 """Seconds between two rounds of writing: what changes often is written once."""
+BUSY = 50
+"""Changes of one pause with which more are on their way, as when workloads start."""
+GATHERING = 2.0
+"""The most seconds for which a round waits for these: each transaction costs the index as much as a hundred changes."""
+LOAD = 5_000
+"""Changes that are worth a round by themselves."""
 ROUND = 10.0
 """Seconds after which revisions that moved without a change are written."""
 RETRY, LONGEST_RETRY = 30.0, 3600.0
@@ -144,6 +150,7 @@ class FullText:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(ROUND):
                         await self._wake.wait()
+                await self._gather()
                 self._wake.clear()
                 await self.flush()
                 await self._remove_unclaimed()
@@ -154,6 +161,17 @@ class FullText:
                     await self.flush()
             await self._close()
             raise
+
+    async def _gather(self) -> None:
+        """Wait while many changes come."""
+        until, before, waiting = time.monotonic() + GATHERING, 0, self._waiting
+        while more_is_coming(before, waiting) and time.monotonic() < until:
+            await asyncio.sleep(PAUSE)
+            before, waiting = waiting, self._waiting
+
+    @property
+    def _waiting(self) -> int:
+        return sum(len(followed.pending) for followed in self._followed.values())
 
     async def flush(self) -> None:
         """Write what has gathered, one transaction for each collection."""
@@ -307,6 +325,14 @@ def _passed_over(database: Database, lookup: Lookup, way: Way, before: int | Non
     """How many objects SQLite looked at by itself."""
     counting = lookup.visited(way, before)
     return next(iter(database.read(*counting)))[0] if counting is not None else 0
+
+
+def more_is_coming(before: int, waiting: int) -> bool:
+    """Whether changes still gather, by how many waited a pause ago and now.
+
+    A few are written at once, and so are those of a whole collection.
+    """
+    return max(BUSY, before + 1) <= waiting < LOAD
 
 
 def _batches(items: dict[tuple[str, str], Item | None]) -> Iterator[list[Write]]:

@@ -5,6 +5,7 @@ whose deletion was asked for goes at once, one that was active for longer than i
 nothing.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
 from ipaddress import IPv4Network, IPv6Network
@@ -129,9 +130,11 @@ class Kubelet:
         wait = min(wait, deadline - now)
         return DONE if wait == inf else RequeueAfter(max(wait, 0.001))
 
-    def _admitted(self, node: Node) -> list[Pod]:
-        on_node = self._context.pods.indexed_items(NODE, node.metadata.name)
-        return [item.value for item in on_node if item.uid in self._lives and not item.value.is_finished]
+    def _admitted(self, node: Node) -> Iterator[Pod]:
+        """The pods that a node's kubelet runs; nothing is looked at before the first of them is asked for."""
+        for item in self._context.pods.indexed_items(NODE, node.metadata.name):
+            if item.uid in self._lives and not item.value.is_finished:
+                yield item.value
 
     async def _reject(self, item: Item[Pod], pod: Pod, now: float) -> Result:
         wait = hesitation(pod, now)
