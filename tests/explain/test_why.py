@@ -9,9 +9,10 @@ from tests.explain.samples import cluster, copy, deployment, facts, override, po
 
 from karmada.api import annotations
 from karmada.api.decision import Attempt, Decision, Placed
-from karmada.api.policy.v1alpha1 import FailoverBehavior
+from karmada.api.policy.v1alpha1 import ClusterAffinity, FailoverBehavior, Placement
 from karmada.api.work.v1alpha2 import TargetCluster
 from karmada.cli.output.chain import as_text, lay_out
+from karmada.explain.why.affinity import HINTS, unknown_names
 from karmada.explain.why.chain import chain
 from karmada.explain.why.facts import Facts, MemberFacts
 from karmada.explain.why.links import Link, first_broken
@@ -229,3 +230,11 @@ def test_a_copy_that_waits_behind_a_fence_says_for_whom() -> None:
     held = link(found, "work member1")
     assert (held.broken, held.text) == (True, "member1 waits until member2 confirms")
     assert "failover.fencing.timeoutSeconds" in held.remedy
+
+
+def test_hints_are_given_for_a_few_unknown_clusters_only() -> None:
+    names = [f"membr{number}" for number in range(HINTS + 5)]
+    placement = Placement(cluster_affinity=ClusterAffinity(cluster_names=names))
+    found = unknown_names(placement, [cluster("member1")])
+    assert len(found) == len(names)
+    assert ["did you mean" in each for each in found] == [True] * HINTS + [False] * 5

@@ -1,7 +1,6 @@
 """One workload: its way through the federation, with the reason of every step."""
 
 import asyncio
-import difflib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,6 +13,7 @@ from karmada.api import yaml
 from karmada.api.codec import encode
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
 from karmada.dashboard.graph import graph, verdicts
+from karmada.dashboard.line_diff import line_diff
 from karmada.dashboard.names import checked_kind
 from karmada.dashboard.redaction import redacted
 from karmada.dashboard.routes import Visit
@@ -191,7 +191,7 @@ def _difference(before: bytes, after: bytes) -> str:
     """A diff without its head; empty where nothing that is shown differs."""
     if max(len(before), len(after)) > LARGEST:
         return f"the object has more than {LARGEST} bytes: it is not compared line by line\n"
-    return "".join(list(difflib.unified_diff(_shown(before), _shown(after)))[2:])
+    return line_diff(_shown(before), _shown(after))
 
 
 def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:

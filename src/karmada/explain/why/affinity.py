@@ -1,12 +1,16 @@
 """Why an affinity does not mean a cluster, and which clusters it names that do not exist."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.label_selector import LabelSelectorError, LabelSelectorLike, Operator, from_struct
 from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
 from karmada.explain.nearest import did_you_mean
 from karmada.policies.cluster_affinity import cluster_matches, zones_of
+
+HINTS = 10
+"""Unknown names for which the name that was meant is looked for: each is compared with all clusters."""
 
 
 def affinities(placement: Placement) -> Iterator[tuple[str, ClusterAffinity]]:
@@ -32,7 +36,8 @@ def unknown_names(placement: Placement | None, clusters: Iterable[Cluster]) -> l
             for name in names:
                 if name not in known:
                     found.setdefault(name, f"{field}.{part}")
-    return [f"{field} names {name}, which is no member{did_you_mean(name, known)}" for name, field in found.items()]
+    hints = {name: did_you_mean(name, known) for name in islice(found, HINTS)}
+    return [f"{field} names {name}, which is no member{hints.get(name, '')}" for name, field in found.items()]
 
 
 def misses(affinity: ClusterAffinity, cluster: Cluster) -> tuple[str, str]:
