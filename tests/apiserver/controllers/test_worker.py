@@ -89,3 +89,35 @@ async def test_keys_wait_for_the_start_and_stopping_cancels_what_runs():
     assert work.started == ["a"]
     await work.worker.stop()
     assert work.running == set()
+
+
+async def test_others_have_their_turn_between_keys_that_take_long_without_waiting():
+    """Each key works longer than a slice; in each round of the loop one of the tasks does at most."""
+    loop = asyncio.get_running_loop()
+    rounds = 0
+    seen: list[int] = []
+    done = asyncio.Event()
+
+    async def count() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async def process(key: str) -> None:
+        seen.append(rounds)
+        if len(seen) == 8:
+            done.set()
+        until = loop.time() + 0.006
+        while loop.time() < until:
+            pass
+
+    counting = asyncio.create_task(count())
+    worker: Worker[str] = Worker("test", process, 8)
+    worker.start()
+    for key in "abcdefgh":
+        worker.add(key)
+    await done.wait()
+    counting.cancel()
+    await worker.stop()
+    assert len(set(seen)) == 8

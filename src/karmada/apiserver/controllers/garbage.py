@@ -6,8 +6,11 @@ another server keeps, behind an APIService, cannot be judged: what they own stay
 nobody, whatever they say: they end by their age.
 """
 
+import asyncio
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import msgspec
 import orjson
 
 from karmada.apiserver.controllers.worker import Worker
@@ -22,8 +25,11 @@ ORPHAN = "orphan"
 _FOREGROUND_MARK = b'"foregroundDeletion"'
 _ORPHAN_MARK = b'"orphan"'
 _EVENTS: Kind = ("", "events")
+_BLOCKS_MARK = b'"blockOwnerDeletion":true'
 _WIDTH = 32
 """Objects worked on at the same time: durable stores commit them together."""
+_TURN = 4_000_000
+"""Bytes of dependents that are looked through before others get their turn."""
 
 
 class Key(NamedTuple):
@@ -124,7 +130,7 @@ class GarbageCollector:
                 return
         dependents = self._dependents(key.uid)
         # They are deleted in their order: the last one blocks longest.
-        found = next((entry for entry in reversed(dependents) if _blocks(entry[1], key.uid)), None)
+        found = await _first_that_blocks(reversed(dependents), key.uid)
         if found is None:
             await self._drop_finalizer(key, FOREGROUND)
             return
@@ -205,9 +211,40 @@ def _waits(item: Item) -> bool:
     return _FOREGROUND_MARK in item.body and item.ends
 
 
+async def _first_that_blocks(dependents: Iterable[tuple[Kind, Item]], owner: str) -> tuple[Kind, Item] | None:
+    seen = 0
+    for kind, item in dependents:
+        if _blocks(item, owner):
+            return kind, item
+        seen += item.size
+        if seen > _TURN:
+            seen = 0
+            await asyncio.sleep(0)
+    return None
+
+
+class _Reference(msgspec.Struct, rename="camel"):
+    uid: str
+    block_owner_deletion: bool | None = None
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    owner_references: list[_Reference] | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+_REFERENCES = msgspec.json.Decoder(_Object)
+
+
 def _blocks(item: Item, owner: str) -> bool:
-    references = orjson.loads(item.body)["metadata"].get("ownerReferences") or ()
-    return any(ref["uid"] == owner and ref.get("blockOwnerDeletion") for ref in references)
+    body = item.body
+    if _BLOCKS_MARK not in body:
+        return False
+    references = _REFERENCES.decode(body).metadata.owner_references or ()
+    return any(reference.uid == owner and reference.block_owner_deletion for reference in references)
 
 
 def _is_at(found: tuple[Kind, Item], reference: JSONObject, namespace: str) -> bool:

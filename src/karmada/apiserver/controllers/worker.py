@@ -15,6 +15,8 @@ K = TypeVar("K", bound=Hashable)
 _log = logging.getLogger(__name__)
 _FIRST_DELAY = 0.01
 _LONGEST_DELAY = 60.0
+_SLICE = 0.005
+"""Seconds of a round of the event loop after which no task of a worker begins a key: many keys never wait."""
 
 
 class Controller(Protocol):
@@ -45,6 +47,9 @@ class Worker(Generic[K]):
         self._timers: dict[K, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._running = False
+        self._round = float("-inf")
+        """When the round of the event loop began in which keys are worked on."""
+        self._renewing = False
 
     def add(self, key: K) -> None:
         """Have a key worked on soon."""
@@ -98,6 +103,9 @@ class Worker(Generic[K]):
 
     async def _work(self) -> None:
         while self._queue:
+            await self._turn()
+            if not self._queue:
+                return
             key = next(iter(self._queue))
             del self._queue[key]
             self._busy.add(key)
@@ -108,6 +116,18 @@ class Worker(Generic[K]):
             if key in self._again:
                 self._again.discard(key)
                 self._queue[key] = None
+
+    async def _turn(self) -> None:
+        """Wait for a round in which the tasks of this worker have not worked for a whole slice yet."""
+        loop = asyncio.get_running_loop()
+        while loop.time() - self._round > _SLICE:
+            if not self._renewing:
+                self._renewing = True
+                loop.call_soon(self._renew, loop)
+            await asyncio.sleep(0)
+
+    def _renew(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._round, self._renewing = loop.time(), False
 
     async def _attempt(self, key: K) -> None:
         try:
