@@ -104,8 +104,8 @@ class Mixed(World):
     async def start_agent(self, member: Member, **fields: Any) -> None:
         made = token.new_token()
         await token.create(self.hub, made, grant=EVERYTHING if member.name == REPORTED else NOTHING)
-        pin = token.pin(self.plane.server.identity.authority.certificate_pem)
-        registration = Registration(self.endpoint, str(made), member.name, pins=[pin])
+        pins = token.pins(self.plane.server.identity.authority.certificate_pem)
+        registration = Registration(self.endpoint, str(made), member.name, pins=pins)
         hub = HubTransport(from_bytes(await agent_access(registration)).target())
         there = from_bytes(yaml.dump(member.kubeconfig).encode()).target()
         options = AgentOptions(member.name, member.url, status=QUICK, lease=LeaseOptions(duration=4.0), **fields)

@@ -57,7 +57,7 @@ class Pull:
         await token.create(self.world.hub, made, grant=grant)
         fields = {
             "cluster": member.name,
-            "pins": [token.pin(self.authority)],
+            "pins": token.pins(self.authority),
             "wait": 20.0,
             "token": str(made),
         } | fields

@@ -91,7 +91,7 @@ class Stage:
 
     def words(self, number: str, command: str) -> list[str]:
         given = {"05": "abcdef.0123456789abcdef", "06": f"{self.token.id}.0123456789abcdef"}
-        pin = "sha256:" + "0" * 64 if number == "09" else token.pin(self.pull.authority)
+        (pin,) = ["sha256:" + "0" * 64] if number == "09" else token.pins(self.pull.authority)
         endpoint = "127.0.0.1:1" if number == "12" else self.pull.endpoint.removeprefix("https://")
         places = {
             "{kc}": self.path("hub"),

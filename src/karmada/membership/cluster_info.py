@@ -20,7 +20,7 @@ from karmada.machinery.http.target import Material, Target
 from karmada.machinery.http.transport import HttpTransport
 from karmada.membership import objects
 from karmada.membership.refusal import Refused
-from karmada.membership.token import Token, pin
+from karmada.membership.token import Token, by_pin
 
 PAUSE = 1.0
 QUIET = 5.0
@@ -39,18 +39,14 @@ async def discover(
 ) -> Target:
     """The control plane behind an address, without credentials; raises `Refused` when it cannot be trusted.
 
-    `say` gets what it waits for.
+    Only CAs that are pinned are trusted, unless there are no pins. `say` gets what it waits for, and which CAs are not
+    trusted.
     """
     server = endpoint if "://" in endpoint else f"https://{endpoint}"
     config = await _signed(server, token, patience, clock, say)
     authority = _authority(config)
     if pins:
-        found = pin(authority)
-        if found not in pins:
-            raise Refused(
-                f"{_DOUBT}cluster CA found in cluster-info ConfigMap is invalid: "
-                f'none of the public keys "{found}" are pinned'
-            )
+        authority = _pinned(authority, pins, say)
     return Target(str(config["clusters"][0]["cluster"].get("server") or server), Material(authority))
 
 
@@ -133,6 +129,22 @@ def _config(content: str) -> dict[str, Any]:
 
 def _authority(config: dict[str, Any]) -> bytes:
     return base64.b64decode(config["clusters"][0]["cluster"].get("certificate-authority-data") or "")
+
+
+def _pinned(bundle: bytes, pins: Sequence[str], say: Callable[[str], None]) -> bytes:
+    """The pinned CAs of a bundle: another one beside them could be of somebody who has the token and signed with it."""
+    doubt = f"{_DOUBT}cluster CA found in cluster-info ConfigMap is invalid: "
+    try:
+        found = by_pin(bundle)
+    except Refused as error:
+        raise Refused(f"{doubt}{error}") from None
+    trusted = {pin: authority for pin, authority in found.items() if pin in pins}
+    others = ", ".join(pin for pin in found if pin not in trusted)
+    if not trusted:
+        raise Refused(f'{doubt}none of the public keys "{others}" are pinned')
+    if others:
+        say(f"[discovery] Not trusted, as they are not pinned: CAs of cluster-info with the public keys {others}")
+    return b"".join(trusted.values())
 
 
 def _decoded(text: str) -> bytes:

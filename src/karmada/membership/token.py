@@ -133,20 +133,33 @@ async def delete(hub: Client, given: str) -> str:
     return match[1]
 
 
-def pin(authority: bytes) -> str:
-    """The pin of a CA: what a person who registers compares."""
+def by_pin(bundle: bytes) -> dict[str, bytes]:
+    """The CAs of a bundle by the pins of their keys, each as PEM and nothing else; `Refused` if there are none."""
     from cryptography import x509
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-    key = x509.load_pem_x509_certificate(authority).public_key()
-    encoded = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return f"sha256:{hashlib.sha256(encoded).hexdigest()}"
+    found: dict[str, bytes] = {}
+    try:
+        for authority in x509.load_pem_x509_certificates(bundle):
+            key = authority.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+            pin = f"sha256:{hashlib.sha256(key).hexdigest()}"
+            found[pin] = found.get(pin, b"") + authority.public_bytes(Encoding.PEM)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise Refused(f"the certificate authority of the control plane cannot be read: {error}") from None
+    return found
+
+
+def pins(bundle: bytes) -> list[str]:
+    """What a person who registers compares: the pin of each CA of a bundle."""
+    return list(by_pin(bundle))
 
 
 def register_command(endpoint: str, token: Token, authority: bytes) -> str:
     """What to run in the cluster that is to register."""
     where = endpoint.removeprefix("https://")
-    return f"karmadactl register {where} --token {token} --discovery-token-ca-cert-hash {pin(authority)}"
+    hashes = " ".join(f"--discovery-token-ca-cert-hash {pin}" for pin in pins(authority))
+    return f"karmadactl register {where} --token {token} {hashes}"
 
 
 def _info(tree: JSONObject) -> TokenInfo:

@@ -272,7 +272,7 @@ class Federation:
         grant = replace(EVERYTHING, clusters=(name,), certificate_seconds=YEAR)
         await token.create(hub, made, ttl=AGENT_TOKEN_SECONDS, grant=grant)
         try:
-            pins = [token.pin(target.authority.read())]
+            pins = token.pins(target.authority.read())
             registration = Registration(target.server, str(made), name, pins=pins, rotation=False)
             write_file(path, await agent_access(registration), 0o600)
         except Refused as error:

@@ -82,7 +82,7 @@ COMMAND = Command(
             "How long its certificate is good; the first, renewed, at most a day.",
         ),
         common.waiting("discovery-timeout", 300.0, "How long to try to reach the control plane."),
-        Flag("discovery-token-ca-cert-hash", [], "Hash of the control plane's authority: sha256:…."),
+        Flag("discovery-token-ca-cert-hash", [], "Hashes of the control plane's authorities; only these are trusted."),
         Flag("discovery-token-unsafe-skip-ca-verification", False, "Trust the control plane without its hash."),
         common.SWITCH_DRY_RUN,
         Flag("enable-cert-rotation", True, "Let the agent renew its certificate."),

@@ -187,9 +187,9 @@ class Stage:
         await member.resource(NAMESPACES).create({"metadata": {"name": SYSTEM_NAMESPACE}})
         await member.close()
         await token.create(self.client, made, ttl=TOKEN_SECONDS, grant=EVERYTHING)
-        pin = token.pin(self.hub.authority.certificate_pem)
+        pins = token.pins(self.hub.authority.certificate_pem)
         path = self.agents[name] = self._place(f"agent-{name}", "kubeconfig")
-        write_file(path, await agent_access(Registration(self.hub.endpoint, str(made), name, pins=[pin])), 0o600)
+        write_file(path, await agent_access(Registration(self.hub.endpoint, str(made), name, pins=pins)), 0o600)
         labels = {"provider": spec.provider, "region": spec.region, "zones": ",".join(spec.zones)}
         agent = await self.start_agent(
             name, *(f"--cluster-{key}={value}" for key, value in labels.items() if value), *flags
