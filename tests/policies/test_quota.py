@@ -40,6 +40,14 @@ def test_components_count_once_for_each_cluster_and_instead_of_replicas() -> Non
     assert used == amounts(cpu="3200m", memory="6Mi")
 
 
+def test_what_is_below_zero_counts_as_zero() -> None:
+    assert usage(spec(2, request={"cpu": "-100", "memory": "1Gi"})) == amounts(memory="2Gi")
+    assert usage(spec(2, -9, request={"cpu": "1"})) == amounts(cpu="2")
+    assert not any(usage(spec(-9, request={"cpu": "1"})).values())
+    parts = [component(1, {"cpu": "1"}), component(-9, {"cpu": "1"}), component(3, {"cpu": "-1", "memory": "1Mi"})]
+    assert usage(spec(7, components=parts)) == amounts(cpu="1", memory="3Mi")
+
+
 def test_a_quota_counts_the_amounts_it_names_and_somebody_uses() -> None:
     specs = [
         spec(2, request={"cpu": "1", "memory": "1Gi"}),

@@ -73,6 +73,16 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "SchedulerError",
         'spec.replicaRequirements.resourceRequest[cpu]: Invalid value: "-1": must not be negative',
     ),
+    "a negative amount of a component": (
+        {"components": [{"name": "a", "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "-1"}}}]},
+        "SchedulerError",
+        'spec.components[0].replicaRequirements.resourceRequest[cpu]: Invalid value: "-1": must not be negative',
+    ),
+    "negative replicas of a component": (
+        {"components": [{"name": "a", "replicas": -2}]},
+        "SchedulerError",
+        "spec.components[0].replicas: Invalid value: -2: must not be negative",
+    ),
     "an absurd amount": (needing(pods="9E"), "Unschedulable", "available replicas 0 are not enough"),
     "absurdly many replicas": (
         {"replicas": 2**31 - 1, "placement": {"replicaScheduling": DYNAMIC}},

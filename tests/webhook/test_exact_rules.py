@@ -33,16 +33,20 @@ def review_of(tree: dict[str, Any], old: dict[str, Any] | None = None) -> Review
 
 
 def refusal(resource: str, tree: dict[str, Any], old: dict[str, Any] | None = None, code: int = 403) -> str:
+    with pytest.raises(Denied) as denied:
+        validate(resource, tree, old)
+    assert denied.value.code == code
+    return denied.value.message
+
+
+def validate(resource: str, tree: dict[str, Any], old: dict[str, Any] | None = None) -> None:
     handler = next(handler for handler in HANDLERS if handler.resource == resource)
 
     async def judge() -> None:
         assert handler.validate is not None
         await handler.validate(review_of(tree, old))
 
-    with pytest.raises(Denied) as denied:
-        asyncio.run(judge())
-    assert denied.value.code == code
-    return denied.value.message
+    asyncio.run(judge())
 
 
 def mutated(resource: str, tree: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -56,6 +60,20 @@ def mutated(resource: str, tree: dict[str, Any], old: dict[str, Any] | None = No
 def made(api_version: str, kind: str, spec: Any, **metadata: Any) -> dict[str, Any]:
     named = {"name": "x", "namespace": "default"} | metadata
     return {"apiVersion": api_version, "kind": kind, "metadata": named, "spec": spec}
+
+
+def asking(**amounts: int | str) -> dict[str, Any]:
+    return {"replicaRequirements": {"resourceRequest": amounts}}
+
+
+def binding_asking(kind: str, asked: dict[str, Any]) -> dict[str, Any]:
+    cluster_scoped = kind.startswith("Cluster")
+    named = {"name": "a"} if cluster_scoped else {"name": "a", "namespace": "default"}
+    resource = {"apiVersion": "example.io/v1", "kind": "Task", **named}
+    binding = made(WORK, kind, {"resource": resource} | asked)
+    if cluster_scoped:
+        del binding["metadata"]["namespace"]
+    return binding
 
 
 @pytest.mark.parametrize(
@@ -78,6 +96,36 @@ def test_an_amount_that_nobody_can_read_is_refused_before_anything_is_made_of_it
     with pytest.raises(Denied, match="quantities must match") as denied:
         mutated("resourcebindings", made(WORK, "ResourceBinding", spec))
     assert denied.value.code == 400
+
+
+BELOW_ZERO: dict[str, tuple[dict[str, Any], str]] = {
+    "replicas": ({"replicas": -1}, "spec.replicas: Invalid value: -1: must not be negative"),
+    "an amount": (
+        {"replicaRequirements": {"resourceRequest": {"memory": "1Gi", "cpu": "-100m"}}},
+        'spec.replicaRequirements.resourceRequest[cpu]: Invalid value: "-100m": must not be negative',
+    ),
+    "components": (
+        {"components": [{"name": "a", "replicas": 1}, {"name": "b", "replicas": -2, **asking(gpu=-1)}]},
+        "[spec.components[1].replicas: Invalid value: -2: must not be negative, "
+        "spec.components[1].replicaRequirements.resourceRequest[gpu]: Invalid value: -1: must not be negative]",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["ResourceBinding", "ClusterResourceBinding"])
+@pytest.mark.parametrize(("asked", "message"), BELOW_ZERO.values(), ids=BELOW_ZERO)
+def test_a_binding_asks_for_nothing_below_zero(kind: str, asked: dict[str, Any], message: str) -> None:
+    resource, binding = f"{kind.lower()}s", binding_asking(kind, asked)
+    assert refusal(resource, binding) == message
+    assert refusal(resource, binding, binding_asking(kind, {})) == message
+
+
+@pytest.mark.parametrize("kind", ["ResourceBinding", "ClusterResourceBinding"])
+def test_a_binding_that_asked_for_less_than_nothing_remains_writable(kind: str) -> None:
+    resource, before = f"{kind.lower()}s", binding_asking(kind, asking(cpu="-1"))
+    validate(resource, before | {"metadata": before["metadata"] | {"finalizers": []}}, before)
+    validate(resource, binding_asking(kind, asking(cpu="1")), before)
+    assert '"-2": must not be negative' in refusal(resource, binding_asking(kind, asking(cpu="-2")), before)
 
 
 def test_a_target_that_nobody_can_read_is_refused_before_an_autoscaler_is_completed() -> None:

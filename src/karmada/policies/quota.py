@@ -1,7 +1,8 @@
 """How much of a federated quota bindings use, exactly.
 
 Each chosen cluster counts its replicas times what one replica asks for; with several components, each component's
-share. Only amounts a quota names count against it.
+share. Only amounts a quota names count against it. Whatever is below zero counts as zero: nobody gives back by it what
+others use.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,11 +22,11 @@ def usage(spec: ResourceBindingSpec) -> Amounts:
         for component in spec.components:
             needs = component.replica_requirements
             if needs is not None:
-                _add(used, needs.resource_request, component.replicas * clusters)
+                _add(used, _asked(needs.resource_request), max(component.replicas, 0) * clusters)
         return used
     if spec.replica_requirements is not None:
-        replicas = sum(target.replicas for target in spec.clusters)
-        _add(used, spec.replica_requirements.resource_request, replicas)
+        replicas = sum(max(target.replicas, 0) for target in spec.clusters)
+        _add(used, _asked(spec.replica_requirements.resource_request), replicas)
     return used
 
 
@@ -67,6 +68,11 @@ def plus(used: Mapping[str, int | str], delta: Amounts, overall: Mapping[str, in
             more = _counted(name, amount)
             total[name] = total[name] + more if name in total else more
     return {name: amount for name, amount in total.items() if amount.sign() > 0}
+
+
+def _asked(amounts: Mapping[str, int | str]) -> Mapping[str, int | str]:
+    """The amounts of a request without those below zero."""
+    return {name: amount for name, amount in amounts.items() if Quantity.parse(amount).sign() >= 0}
 
 
 def _counted(name: str, amount: Quantity) -> Quantity:

@@ -10,14 +10,13 @@ from karmada.api.codec import to_tree
 from karmada.api.policy.v1alpha1 import ClusterAffinity, Placement
 from karmada.api.quantity import Quantity, QuantityError
 from karmada.api.work.v1alpha2 import ResourceBindingSpec
+from karmada.webhook.amounts import below_zero, requested
 from karmada.webhook.placement import validate_placement
 
 
 def has_negative(spec: ResourceBindingSpec) -> bool:
-    """Whether amounts are below nothing, which arithmetic would take for nothing."""
-    needs = spec.replica_requirements
-    requested = needs.resource_request.values() if needs is not None else ()
-    return spec.replicas < 0 or any(str(value).startswith("-") for value in requested)
+    """Whether replicas or amounts are below zero, which arithmetic would take for room."""
+    return bool(below_zero(spec))
 
 
 def complaint(spec: ResourceBindingSpec, clusters: Container[str]) -> str:
@@ -26,14 +25,10 @@ def complaint(spec: ResourceBindingSpec, clusters: Container[str]) -> str:
 
 
 def _complaints(spec: ResourceBindingSpec, clusters: Container[str]) -> Iterator[str]:
-    if spec.replicas < 0:
-        yield f"spec.replicas: Invalid value: {spec.replicas}: must not be negative"
-    needs = spec.replica_requirements
-    for name, value in needs.resource_request.items() if needs is not None else ():
-        field = f"spec.replicaRequirements.resourceRequest[{name}]"
+    yield from map(str, below_zero(spec))
+    for field, value in requested(spec):
         try:
-            if Quantity.parse(value) < Quantity.parse(0):
-                yield f'{field}: Invalid value: "{value}": must not be negative'
+            Quantity.parse(value)
         except QuantityError as error:
             yield f'{field}: Invalid value: "{value}": {error}'
     if spec.placement is not None:

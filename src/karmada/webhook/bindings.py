@@ -5,11 +5,11 @@ from karmada.api import annotations, labels
 from karmada.api.codec import DecodeError, decode
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.field_errors import FieldError, forbidden, invalid
-from karmada.api.quantity import Quantity, QuantityError
-from karmada.api.work.v1alpha2 import ClusterResourceBinding, Component, ResourceBinding, ResourceBindingSpec
+from karmada.api.work.v1alpha2 import ClusterResourceBinding, Component, ResourceBinding
 from karmada.policies.binding import objection
 from karmada.policies.quota import difference, usage
-from karmada.webhook.model import Denied, Operation, Review, decoded, refuse_if_any, stored
+from karmada.webhook.amounts import below_zero, require_amounts
+from karmada.webhook.model import Operation, Review, decoded, refuse_if_any, stored
 from karmada.webhook.quota_booking import book
 
 Binding = ResourceBinding | ClusterResourceBinding
@@ -35,7 +35,7 @@ async def validate_binding(review: Review) -> None:
     if before is not None and review.operation is Operation.UPDATE:
         require_amounts(before.spec)
     refuse_if_any(_dependency_errors(binding))
-    errors = _identity_errors(binding, before, labels.RESOURCE_BINDING_PERMANENT_ID)
+    errors = _identity_errors(binding, before, labels.RESOURCE_BINDING_PERMANENT_ID) + _amount_errors(binding, before)
     if review.gates.enabled("MultiplePodTemplatesScheduling"):
         errors += _component_errors(binding.spec.components)
     refuse_if_any(errors)
@@ -47,7 +47,8 @@ async def validate_cluster_binding(review: Review) -> None:
     """Judge a ClusterResourceBinding."""
     binding = decoded(review.object, ClusterResourceBinding)
     before = stored(review.old, ClusterResourceBinding) if review.old is not None else None
-    refuse_if_any(_identity_errors(binding, before, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID))
+    errors = _identity_errors(binding, before, labels.CLUSTER_RESOURCE_BINDING_PERMANENT_ID)
+    refuse_if_any(errors + _amount_errors(binding, before))
 
 
 def _identity_errors(binding: Binding, before: Binding | None, key: str) -> list[FieldError]:
@@ -62,6 +63,12 @@ def _identity_errors(binding: Binding, before: Binding | None, key: str) -> list
     return errors
 
 
+def _amount_errors(binding: Binding, before: Binding | None) -> list[FieldError]:
+    """What is below zero, unless it was so before: a binding that was there before this rule must remain writable."""
+    errors = below_zero(binding.spec)
+    return errors if before is None or errors != below_zero(before.spec) else []
+
+
 def _named(binding: Binding) -> tuple[str, str, str, str]:
     resource = binding.spec.resource
     return resource.api_version, resource.kind, resource.namespace, resource.name
@@ -74,16 +81,6 @@ def _identify(review: Review, key: str) -> None:
     if not marks.get(key):
         metadata["labels"] = {**marks, key: review.new_id()}
     review.object.setdefault("status", {})
-
-
-def require_amounts(spec: ResourceBindingSpec) -> None:
-    """Refuse a binding with an amount that nobody can read."""
-    needs = [spec.replica_requirements, *(component.replica_requirements for component in spec.components)]
-    try:
-        for amount in (amount for need in needs if need is not None for amount in need.resource_request.values()):
-            Quantity.parse(amount)
-    except QuantityError as error:
-        raise Denied(str(error), code=400, reason="") from error
 
 
 def _dependency_errors(binding: ResourceBinding) -> list[FieldError]:

@@ -16,6 +16,7 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.policies.quota import difference, usage
 from karmada.testing.golden.case import Case, Excuse
 from karmada.testing.golden.shapes import is_misshapen, values_of
+from karmada.webhook.amounts import below_zero
 
 _PRINTED = re.compile(r"map\[")
 """How Go prints a structure."""
@@ -210,7 +211,18 @@ def _asks_for_no_more(case: Case) -> bool:
     return any(name not in more or more[name].sign() <= 0 for name in exceeded)
 
 
+def _asks_below_zero(case: Case) -> bool:
+    """A binding that can be read and has negative replicas or amounts, for itself or a component."""
+    if case.input["handler"] not in ("validate/resourcebinding", "validate/clusterresourcebinding"):
+        return False
+    tree = case.input.get("object")
+    if not tree or any(_fails(one, 400) for one in case.alternatives):
+        return False
+    return bool(below_zero(from_tree(tree, ResourceBinding).spec))
+
+
 WEBHOOK = (
+    Excuse("a binding that asks for less than nothing is refused", _asks_below_zero),
     Excuse("a quota that is exceeded refuses only what asks for more of it, as in Kubernetes", _asks_for_no_more),
     Excuse("a ResourceBinding for a resource outside of its namespace is refused", _speaks_for_others),
     Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
