@@ -318,6 +318,25 @@ def test_null_takes_a_default_away_as_with_helm(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
+    ("what", "text", "name"),
+    [
+        ("certificates", "etcd: null", "etcd"),
+        ("certificates", "etcd: {members: null}", "etcd.members"),
+        ("certificates", "clusterDomain: null", "clusterDomain"),
+        ("operator", "image: null", "image"),
+        ("operator", "imageRegistry: null", "imageRegistry"),
+    ],
+)
+def test_null_takes_away_no_value_that_is_needed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, what: str, text: str, name: str
+) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    assert main([what, "--values", str(tmp_path / "mine.yaml")]) == 1
+    complaint = f"{name}: null removes a value that is needed here: leave {name} out for its default"
+    assert capsys.readouterr() == ("", f"error: {complaint}\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (["control-plane"], "control-plane needs --ca"),

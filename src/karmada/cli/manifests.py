@@ -18,7 +18,7 @@ import yaml
 
 from karmada.api.name_rules import dns_label, is_host
 from karmada.install.certificates import certificates
-from karmada.install.chart import NAMESPACE, ChartError, check, default_values, merge, render
+from karmada.install.chart import NAMESPACE, ChartError, check, default_values, merge, needed, render
 from karmada.install.control_plane import control_plane
 from karmada.install.operator import operator
 from karmada.install.values_schema import values_schema
@@ -43,11 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if flags.what == "host":
             objects = render(values, flags.namespace)
         elif flags.what == "operator":
-            objects = operator(flags.namespace, f"{values['imageRegistry']}{values['image']}", 2 if flags.ha else 1)
+            image = f"{needed(values, 'imageRegistry')}{needed(values, 'image')}"
+            objects = operator(flags.namespace, image, 2 if flags.ha else 1)
         elif flags.what == "control-plane":
             objects = control_plane(flags.ca, flags.namespace, f"https://{flags.host[0]}:5443" if flags.host else "")
         else:
-            domain, members = values["clusterDomain"], values["etcd"]["members"]
+            domain, members = needed(values, "clusterDomain"), needed(values, "etcd", "members")
             objects, _ = certificates(flags.namespace, domain, members, flags.host)
     except (ChartError, OSError, yaml.YAMLError) as error:
         print(f"error: {spelled(error)}", file=sys.stderr)

@@ -43,6 +43,17 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
+def needed(values: Mapping[str, Any], *path: str) -> Any:
+    """The value at a path; `ChartError` where null removed it."""
+    found: Any = values
+    for length, key in enumerate(path, 1):
+        if key not in found:
+            name = ".".join(path[:length])
+            raise ChartError(f"{name}: null removes a value that is needed here: leave {name} out for its default")
+        found = found[key]
+    return found
+
+
 def check(values: Any) -> None:
     """Refuse values that Helm would refuse: the chart has no such value, or it means nothing."""
     found = next(violations(values, values_schema(default_values())), "")
