@@ -116,14 +116,15 @@ class AboutDeletions:
 class Refusing(AboutDeletions):
     """An admission plugin that refuses every deletion while `refuses` is set."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: str = "failed calling webhook") -> None:
+        self.words = words
         self.refuses = True
         self.refused = 0
 
     async def validate(self, request: AdmissionRequest) -> None:
         if self.refuses:
             self.refused += 1
-            raise Failure(500, "InternalError", f"failed calling webhook, {self.refused} times now")
+            raise Failure(500, "InternalError", f"{self.words}, {self.refused} times now")
 
 
 class Slow(AboutDeletions):
@@ -170,11 +171,36 @@ def test_a_namespace_goes_after_a_while_in_which_its_objects_could_not_be_delete
                 for condition in (await api.get("namespaces", "n"))["status"]["conditions"]
                 if condition["type"] == "NamespaceDeletionContentFailure"
             ]
+            assert f"1 remaining: configmaps.: {count} could not be deleted: " in failed
             assert "failed calling webhook" in failed
+            assert len(failed) < 1024
             assert refusing.refused < 20 * count
             refusing.refuses = False
             await asyncio.sleep(60)
             with pytest.raises(errors.NotFound):
                 await api.get("namespaces", "n")
+
+    run_virtual(scenario)
+
+
+def test_conditions_of_a_namespace_are_short_whatever_is_held_back_in_it():
+    refusing = Refusing("no\x1b" * 10_000)
+
+    async def scenario():
+        async with ApiServer(ApiServerOptions(admission=[refusing], now=VirtualClock().now)) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            held_back = {"name": "a", "finalizers": [f"example.com/{number:04}" for number in range(500)]}
+            await api.create("configmaps", {"metadata": held_back}, namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(5)
+            found = (await api.get("namespaces", "n"))["status"]["conditions"]
+            messages = {condition["type"]: condition["message"] for condition in found}
+            assert all(len(message) < 5_000 and message.isprintable() for message in messages.values())
+            assert "configmaps.: 1 could not be deleted: " in messages["NamespaceDeletionContentFailure"]
+            held = messages["NamespaceFinalizersRemaining"]
+            named, left_out = held.count("example.com/"), int(held.rpartition(" and ")[2].removesuffix(" more"))
+            assert named > 50
+            assert named + left_out == 500
 
     run_virtual(scenario)

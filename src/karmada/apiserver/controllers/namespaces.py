@@ -8,6 +8,7 @@ are held back rests between two looks: each counts all of them.
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from karmada.apiserver.requests.model import Context
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.watchcache import Item, Kind, StoreEvent
 from karmada.machinery.clock import parse_rfc3339, rfc3339
+from karmada.machinery.limits import printable
 from karmada.machinery.transport import EventType
 
 _KIND: Kind = ("", "namespaces")
@@ -35,6 +37,10 @@ _STEP = 200
 _FEW = 1_000
 """Objects that are held back and are counted whenever one of them changes; for each so many more it rests a second."""
 _LONGEST_REST = 10.0
+_WORDS = 512
+"""Characters of one reason in a condition: it may be a webhook's."""
+_MESSAGE = 4096
+"""Characters of what a condition lists: it is written with the namespace, and sent to all who watch it."""
 
 
 class _Held(msgspec.Struct):
@@ -54,6 +60,7 @@ class Remaining(NamedTuple):
     resources: Counter[str]
     finalizers: Counter[str]
     failures: list[str]
+    """One for each kind of which objects could not be deleted."""
 
 
 class ContentStays(Exception):
@@ -132,7 +139,7 @@ class NamespaceController:
                 # A rest ends with another try; without one the worker makes a pause, and no report shortens it.
                 self._resting[name] = pause > 0
                 if not pause:
-                    raise ContentStays("; ".join(remaining.failures))
+                    raise ContentStays(_listed(remaining.failures))
             return left > 0
         finally:
             if pause:
@@ -149,15 +156,16 @@ class NamespaceController:
             if not served.type.namespaced or "delete" not in served.type.verbs:
                 continue
             items = self._store.list(served.key, namespace).items
-            failures += await self._delete(served.key, [item for item in items if not item.ends])
+            name = f"{served.type.plural}.{served.type.group}"
+            if problems := await self._delete(served.key, [item for item in items if not item.ends]):
+                failures.append(f"{name}: {len(problems)} could not be deleted: {problems[0]}")
             for number, item in enumerate(items, 1):
                 if number % _STEP == 0:
                     await asyncio.sleep(0)
                 left = self._store.get(served.key, namespace, item.name)
                 if left is None:
                     continue
-                group = served.type.group
-                resources[f"{served.type.plural}.{group}"] += 1
+                resources[name] += 1
                 for finalizer in _object.decode(left.body).metadata.finalizers or ():
                     finalizers[finalizer] += 1
             if served.key == _PODS and resources:
@@ -212,14 +220,25 @@ def _words(condition: JSONObject) -> JSONObject:
     return {"reason": condition["reason"], "message": condition["message"]}
 
 
+def _listed(entries: Sequence[str]) -> str:
+    """Entries as a text of bounded length, which says how many it leaves out."""
+    text = ""
+    for number, entry in enumerate(entries):
+        longer = f"{text}, {printable(entry, _WORDS)}" if text else printable(entry, _WORDS)
+        if len(longer) > _MESSAGE:
+            return f"{text} and {len(entries) - number} more"
+        text = longer
+    return text
+
+
 def _conditions(remaining: Remaining) -> list[JSONObject]:
     def condition(kind: str, failed: bool, bad: tuple[str, str], good: tuple[str, str]) -> JSONObject:
         reason, message = bad if failed else good
         return {"type": kind, "status": "True" if failed else "False", "reason": reason, "message": message}
 
-    left = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(remaining.resources.items()))
-    held = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(remaining.finalizers.items()))
-    failed = "; ".join(remaining.failures)
+    left = _listed([f"{name} has {count} resource instances" for name, count in sorted(remaining.resources.items())])
+    held = _listed([f"{name} in {count} resource instances" for name, count in sorted(remaining.finalizers.items())])
+    failed = _listed(remaining.failures)
     return [
         condition(
             "NamespaceDeletionDiscoveryFailure",
