@@ -72,6 +72,11 @@ def test_a_namespace_rests_the_longer_the_more_is_left_but_not_for_ever(left, se
     assert rest(left) == seconds
 
 
+def test_a_namespace_rests_longer_where_deletions_are_refused() -> None:
+    assert (rest(1_000, refused=True), rest(6_000, refused=True), rest(10**6, refused=True)) == (0, 60, 60)
+    assert rest(2_000, refused=True) == 20
+
+
 def test_a_namespace_that_is_made_again_does_not_rest_for_its_predecessor():
     async def scenario():
         async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:

@@ -37,6 +37,9 @@ _STEP = 200
 _FEW = 1_000
 """Objects that are held back and are counted whenever one of them changes; for each so many more it rests a second."""
 _LONGEST_REST = 10.0
+_REFUSED = 10
+"""How many times longer it rests where objects could not be deleted: each try asks for all of them once more."""
+_LONGEST_AFTER_REFUSALS = 60.0
 _WORDS = 512
 """Characters of one reason in a condition: it may be a webhook's."""
 _MESSAGE = 4096
@@ -134,7 +137,7 @@ class NamespaceController:
             remaining = await self._empty(name)
             await self._report(name, remaining)
             left = remaining.resources.total()
-            pause = rest(left)
+            pause = rest(left, bool(remaining.failures))
             if remaining.failures:
                 # A rest ends with another try; without one the worker makes a pause, and no report shortens it.
                 self._resting[name] = pause > 0
@@ -205,9 +208,12 @@ class NamespaceController:
         await self._writer.change(_KIND, "", name, edit, "finalize")
 
 
-def rest(left: int) -> float:
-    """Seconds between two looks at a namespace in which so many objects are held back, ten at most."""
-    return min(left / _FEW, _LONGEST_REST) if left > _FEW else 0.0
+def rest(left: int, refused: bool = False) -> float:
+    """Seconds between two looks at a namespace in which so many objects are held back, some because they could not be
+    deleted: ten at most, or sixty."""
+    if left <= _FEW:
+        return 0.0
+    return min(_REFUSED * left / _FEW, _LONGEST_AFTER_REFUSALS) if refused else min(left / _FEW, _LONGEST_REST)
 
 
 def _transition(old: JSONObject | None, new: JSONObject, now: str) -> JSONObject:
