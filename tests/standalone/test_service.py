@@ -83,6 +83,13 @@ def test_installing_and_uninstalling_a_user_unit(tmp_path: Path) -> None:
     assert run.commands[-1] == "--user --no-pager status karmada.service"
 
 
+def test_nothing_is_written_where_systemd_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    environment = {"XDG_CONFIG_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    assert service(["install", "--data", str(tmp_path / "data")], None, environment) == 1
+    assert "systemctl is not here: --print shows the unit" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -30,6 +30,7 @@ HEADER = "# Written by `karmada service install`; changed by running it again."
 START_SECONDS, STOP_SECONDS = 300, 60
 SYSTEM_UNITS = Path("/etc/systemd/system")
 Run = Callable[[Sequence[str]], int]
+Find = Callable[[], Run]
 _HARDENING = """\
 NoNewPrivileges=yes
 PrivateTmp=yes
@@ -72,21 +73,22 @@ def service(argv: Sequence[str], run: Run | None = None, environment: Mapping[st
         given, further = given[:at], given[at + 1 :]
     flags = parser().parse_args(given)
     try:
-        return _act(flags, further, run or _systemctl, environment)
+        return _act(flags, further, lambda: run or _systemctl(environment), environment)
     except (ServiceError, OSError) as error:
         print(f"error: {spelled(error)}", file=sys.stderr)
         return 1
 
 
-def _act(flags: argparse.Namespace, further: list[str], run: Run, environment: Mapping[str, str]) -> int:
+def _act(flags: argparse.Namespace, further: list[str], systemctl: Find, environment: Mapping[str, str]) -> int:
     unit, scope = f"{flags.name}.service", [] if flags.system else ["--user"]
     path = (SYSTEM_UNITS if flags.system else user_units(environment)) / unit
     if flags.action == "status":
-        return run([*scope, "--no-pager", "status", unit])
+        return systemctl()([*scope, "--no-pager", "status", unit])
     if flags.action == "uninstall":
         _refuse_foreign_unit(path)
         if not path.exists():
             raise ServiceError(f"{unit} is not installed: there is no {path}")
+        run = systemctl()
         run([*scope, "disable", "--now", unit])
         path.unlink()
         return run([*scope, "daemon-reload"])
@@ -99,6 +101,7 @@ def _act(flags: argparse.Namespace, further: list[str], run: Run, environment: M
         print(text, end="")
         return 0
     _refuse_foreign_unit(path)
+    run = systemctl()
     if user:
         give([data, *backups], user)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -254,8 +257,8 @@ def _refuse_foreign_unit(path: Path) -> None:
         raise ServiceError(f"{path} was not written by this command: choose another --name, or remove it yourself")
 
 
-def _systemctl(arguments: Sequence[str]) -> int:
-    program = shutil.which("systemctl")
+def _systemctl(environment: Mapping[str, str]) -> Run:
+    program = shutil.which("systemctl", path=environment.get("PATH"))
     if program is None:
         raise ServiceError("systemctl is not here: --print shows the unit")
-    return subprocess.run([program, *arguments], check=False).returncode
+    return lambda arguments: subprocess.run([program, *arguments], check=False).returncode
