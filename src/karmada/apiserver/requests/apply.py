@@ -18,7 +18,7 @@ from karmada.machinery.httpserver.failure import bad_request
 async def apply(context: Context, call: Call) -> Answer:
     """Apply the configuration in the body; creates the object when there is none."""
     options = write_options(dict(call.params), "PatchOptions", apply=True)
-    config = await offload.run(offload.size_of(call), configuration, context, call)
+    config = await configuration(context, call)
     bare = "metadata" not in config
     meta = dict(metadata.ensure(config))  # checks fill it in; the configuration stays as it was sent
     item = context.store.get(call.served.key, call.namespace, call.name)
@@ -65,8 +65,21 @@ def _owned_metadata(call: Call, options: WriteOptions, current: JSONObject) -> b
     )
 
 
-def configuration(context: Context, call: Call) -> JSONObject:
-    """The configuration in the body, YAML or JSON, of the served kind and version."""
+async def configuration(context: Context, call: Call) -> JSONObject:
+    """The configuration in the body, of the served kind and version."""
+    body = await read(call)
+    api_version, kind = body.get("apiVersion"), body.get("kind")
+    if (api_version, kind) != (call.served.api_version, call.served.kind):
+        raise bad_request(f"invalid object type: {_spelt(api_version)}, Kind={kind if isinstance(kind, str) else ''}")
+    return bodies.check_kind(context.catalog, call, body, call.served)
+
+
+async def read(call: Call) -> JSONObject:
+    """The configuration in the body, YAML or JSON, of any kind; the loop goes on meanwhile if it is large."""
+    return await offload.run(offload.size_of(call), _tree, call)
+
+
+def _tree(call: Call) -> JSONObject:
     body: Any = call.body
     if isinstance(body, bytes):
         try:
@@ -75,10 +88,7 @@ def configuration(context: Context, call: Call) -> JSONObject:
             raise bad_request(f"error decoding YAML: {error}") from None
     if not isinstance(body, dict):
         raise bad_request("error decoding YAML: a configuration must be an object")
-    api_version, kind = body.get("apiVersion"), body.get("kind")
-    if (api_version, kind) != (call.served.api_version, call.served.kind):
-        raise bad_request(f"invalid object type: {_spelt(api_version)}, Kind={kind if isinstance(kind, str) else ''}")
-    return bodies.check_kind(context.catalog, call, body, call.served)
+    return body
 
 
 def _spelt(api_version: Any) -> str:

@@ -2,14 +2,14 @@
 
 Protobuf bodies are understood for built-in kinds, as typed Go clients send them; answers stay JSON, which those
 clients accept as well. Duplicate keys, which JSON decoders silently drop, are looked for only when a cheap count says
-that there are some.
+that there are some. `read` is the one way to a tree, so that no large body is decoded on the event loop.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -20,6 +20,7 @@ from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.failures import invalid, unsupported_media_type
 from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.redaction import REDACTED, holds_secret
+from karmada.apiserver.requests import offload
 from karmada.apiserver.requests.model import Call
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.schema.decoding import decode
@@ -28,6 +29,9 @@ from karmada.apiserver.schema.scalars import Mismatch, described
 from karmada.apiserver.served_resource import Served
 from karmada.machinery.httpserver.failure import Failure, bad_request
 
+Result = TypeVar("Result")
+SMALL = 128 * 1024
+"""The largest body of what is not stored: reviews (tokens and groups included), options, scales, evictions."""
 _ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 _SHOWN = 30
 """How many bytes of a malformed body are shown."""
@@ -45,8 +49,27 @@ def not_an_object(body: Any) -> str:
     return f"json: cannot unmarshal {described(body)} into Go value of type {_TYPED}"
 
 
-def tree(call: Call, kind: str) -> tuple[Any, list[str]]:
-    """The decoded body and the paths of its duplicate keys; `kind` is what it should be, for refusals."""
+async def read(call: Call, kind: str, use: Callable[[Any, list[str]], Result]) -> Result:
+    """What `use` makes of the decoded body and the paths of its duplicate keys; the loop goes on meanwhile if large.
+
+    `kind` is what the body should be, for refusals. Only objects that are stored may be larger than `SMALL`.
+    """
+    if kind != call.served.kind or call.served.type.verbs == ("create",):
+        check_small(call, kind)
+    size = offload.size_of(call)
+    if size < offload.LARGE:
+        return use(*_tree(call, kind))
+    return await offload.run(size, lambda: use(*_tree(call, kind)))
+
+
+def check_small(call: Call, kind: str) -> None:
+    """Refuse a body that is too large for a kind of which none is stored."""
+    if isinstance(call.body, bytes) and len(call.body) > SMALL:
+        text = f"limit is {SMALL} bytes for {kind}, the body has {len(call.body)}"
+        raise Failure(413, "RequestEntityTooLarge", f"Request entity too large: {text}")
+
+
+def _tree(call: Call, kind: str) -> tuple[Any, list[str]]:
     body = call.body
     if body is None:
         body = b""

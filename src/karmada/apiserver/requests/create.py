@@ -18,11 +18,7 @@ _GENERATED_NAME_TRIES = 8
 async def create(context: Context, call: Call) -> Answer:
     """Create the object in the body."""
     options = write_options(dict(call.params), "CreateOptions")
-    size = offload.size_of(call)
-    if size < LARGE:
-        obj = decoding.decode(context, call, options.field_validation)
-    else:
-        obj = await offload.run(size, decoding.decode, context, call, options.field_validation)
+    obj = await decoding.decode(context, call, options.field_validation)
     return await create_object(context, call, obj, options)
 
 

@@ -35,12 +35,15 @@ class Stored(NamedTuple):
     obj: JSONObject
 
 
-def decode(context: Context, call: Call, field_validation: str) -> JSONObject:
+async def decode(context: Context, call: Call, field_validation: str) -> JSONObject:
     """The object in the request's body, of the served kind, decoded and defaulted."""
-    body, duplicates = bodies.tree(call, call.served.kind)
-    obj = bodies.check_kind(context.catalog, call, body, call.served)
-    conform(call, obj, field_validation, duplicates)
-    return obj
+
+    def conforming(body: Any, duplicates: list[str]) -> JSONObject:
+        obj = bodies.check_kind(context.catalog, call, body, call.served)
+        conform(call, obj, field_validation, duplicates)
+        return obj
+
+    return await bodies.read(call, call.served.kind, conforming)
 
 
 def conform(

@@ -76,7 +76,7 @@ class Deleted(NamedTuple):
 
 async def delete(context: Context, call: Call) -> Answer:
     """Delete one object."""
-    options = delete_options(dict(call.params), _options_body(call))
+    options = delete_options(dict(call.params), await _options_body(call))
     _warn(call, options)
     deleted = await delete_object(context, call, options)
     served = call.served
@@ -101,7 +101,7 @@ def _success(type_: ResourceType, name: str, uid: str) -> JSONObject:
 
 async def delete_collection(context: Context, call: Call) -> Answer:
     """Delete every object that the selectors match; answer with the list of them as they were."""
-    options = delete_options(dict(call.params), _options_body(call))
+    options = delete_options(dict(call.params), await _options_body(call))
     listing = list_options(dict(call.params), watch=False)
     selection = await select(call.served, listing.label_selector, listing.field_selector)
     page = await read_page(context, call, listing, selection)
@@ -153,10 +153,10 @@ async def _delete_members(context: Context, call: Call, options: DeleteOptions, 
         raise refusal
 
 
-def _options_body(call: Call) -> JSONObject | None:
+async def _options_body(call: Call) -> JSONObject | None:
     if not call.body:
         return None
-    body, _ = bodies.tree(call, "DeleteOptions")
+    body = await bodies.read(call, "DeleteOptions", lambda tree, _: tree)
     if not isinstance(body, dict):
         if body is None:
             return None

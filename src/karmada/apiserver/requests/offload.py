@@ -29,9 +29,14 @@ def size_of(call: Call) -> int:
     body = call.body
     if call.http is None or not isinstance(body, bytes):
         return 0
-    if call.served.type.group in _COMPILING or ("yaml" in call.content_type and body[:1] != b"{"):
+    if call.served.type.group in _COMPILING or _is_yaml(call.content_type, body):
         return EXPENSIVE * len(body)
     return len(body)
+
+
+def _is_yaml(media: str, body: bytes) -> bool:
+    """Whether a body is read as YAML: of what is applied only what is no JSON."""
+    return "yaml" in media.lower() and not (body[:1] == b"{" and media.startswith("application/apply-patch"))
 
 
 async def run(size: int, work: Callable[[Unpack[Arguments]], Result], *args: *Arguments) -> Result:

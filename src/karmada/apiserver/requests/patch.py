@@ -1,6 +1,6 @@
 """PATCH: JSON patch, merge patch, strategic merge patch and server-side apply, as changes of the current object."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -12,7 +12,6 @@ from karmada.apiserver.json_errors import syntax_error
 from karmada.apiserver.redaction import REDACTED, holds_secret
 from karmada.apiserver.requests import bodies, decoding, metadata, offload, patch_errors
 from karmada.apiserver.requests.model import Answer, Call, Context
-from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import write_options
 from karmada.apiserver.requests.update import Change, Part, modify
 from karmada.apiserver.resources import JSONObject
@@ -25,6 +24,16 @@ _TRIES = 6
 _MAX_OPERATIONS = 10_000
 
 
+class Document(NamedTuple):
+    """A patch as it was read, and what is wrong with it."""
+
+    tree: Any
+    known: bool
+    """Whether it leaves nothing to prune or to put right in a custom object."""
+    duplicates: list[str]
+    warnings: list[str]
+
+
 async def patch(context: Context, call: Call) -> Answer:
     """Patch the object."""
     kind = patch_type(call)
@@ -33,18 +42,12 @@ async def patch(context: Context, call: Call) -> Answer:
 
         return await apply(context, call)
     options = write_options(dict(call.params), "PatchOptions")
-    size = offload.size_of(call)
     try:
-        document = patch_body(call, kind) if size < LARGE else await offload.run(size, patch_body, call, kind)
+        document, known, duplicates, warnings = await read(call, kind)
     except Failure:
         if context.store.get(call.served.key, call.namespace, call.name) is None:
             raise not_found(call.served.type.group, call.served.type.plural, call.name) from None
         raise
-    known = kind is PatchType.MERGE and decoding.is_known(call.served, document)
-    check = bodies.operation_warnings if kind is PatchType.JSON else bodies.duplicates
-    found = check(call, document) if size < LARGE else await offload.run(size, check, call, document)
-    duplicates, warnings = ([], found) if kind is PatchType.JSON else (found, [])
-
     part = Part.STATUS if call.subresource == "status" else Part.MAIN
     # Everything but the status is taken from the current object anyway. On the main resource admission may change
     # any part in place, and must not change the current object with it.
@@ -71,7 +74,7 @@ async def patch(context: Context, call: Call) -> Answer:
 
 def _shown(call: Call, kind: PatchType, current: JSONObject) -> str:
     """What messages quote: the object, patched again as decoding has changed it in place, or a strategic patch."""
-    document = patch_body(call, kind)
+    document = _tree(call, kind)
     if kind is PatchType.STRATEGIC:
         return REDACTED if holds_secret(current, document) else format_value(document)
     new = patched(call, kind, document, current)
@@ -97,7 +100,20 @@ def patch_type(call: Call, scale: bool = False) -> PatchType:
     return kind
 
 
-def patch_body(call: Call, kind: PatchType) -> Any:
+async def read(call: Call, kind: PatchType) -> Document:
+    """The patch in the body; the loop goes on meanwhile if it is large."""
+    return await offload.run(offload.size_of(call), _read, call, kind)
+
+
+def _read(call: Call, kind: PatchType) -> Document:
+    tree = _tree(call, kind)
+    if kind is PatchType.JSON:
+        return Document(tree, False, [], bodies.operation_warnings(call, tree))
+    known = kind is PatchType.MERGE and decoding.is_known(call.served, tree)
+    return Document(tree, known, bodies.duplicates(call, tree), [])
+
+
+def _tree(call: Call, kind: PatchType) -> Any:
     """The patch as a tree of the right shape."""
     body = call.body
     if isinstance(body, bytes):

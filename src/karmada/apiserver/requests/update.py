@@ -65,12 +65,8 @@ class Change(msgspec.Struct, eq=False):
 async def update(context: Context, call: Call) -> Answer:
     """Replace the object with the one in the body."""
     options = write_options(dict(call.params), "UpdateOptions")
-    size = offload.size_of(call)
     try:
-        if size < LARGE:
-            obj = decoding.decode(context, call, options.field_validation)
-        else:
-            obj = await offload.run(size, decoding.decode, context, call, options.field_validation)
+        obj = await decoding.decode(context, call, options.field_validation)
     except Failure as failure:
         if failure.code == 422 and _current(context, call) is None:
             raise not_found(call.served.type.group, call.served.type.plural, call.name) from None
@@ -94,19 +90,22 @@ async def update(context: Context, call: Call) -> Answer:
     first = [obj]
     copy = None if isinstance(call.body, bytes) else orjson.dumps(obj)
 
-    def build(_: JSONObject) -> JSONObject:
+    def build(_: JSONObject) -> Awaitable[JSONObject] | JSONObject:
         """The object of the request; writing changes it, so that another try needs another one."""
         if first:
             return first.pop()
-        return _read_again(context, call, options.field_validation) if copy is None else orjson.loads(copy)
+        if copy is None:
+            return _read_again(context, call, options.field_validation)
+        again: JSONObject = orjson.loads(copy)
+        return again
 
     return await modify(context, Change(call, options, build, part, sharing=True))
 
 
-def _read_again(context: Context, call: Call, field_validation: str) -> JSONObject:
+async def _read_again(context: Context, call: Call, field_validation: str) -> JSONObject:
     """The object in the body, as it was judged before: nothing is said of it twice."""
     said = len(call.warnings)
-    obj = decoding.decode(context, call, field_validation)
+    obj = await decoding.decode(context, call, field_validation)
     del call.warnings[said:]
     meta = metadata.ensure(obj)
     metadata.check_name(call, meta)

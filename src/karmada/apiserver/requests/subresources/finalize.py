@@ -10,7 +10,7 @@ from karmada.apiserver.resources import JSONObject
 async def finalize(context: Context, call: Call) -> Answer:
     """Replace a namespace, its own finalizers included, all but the status."""
     options = write_options(dict(call.params), "UpdateOptions")
-    wanted = decoding.decode(context, call, options.field_validation)
+    wanted = await decoding.decode(context, call, options.field_validation)
     meta = metadata.ensure(wanted)
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)

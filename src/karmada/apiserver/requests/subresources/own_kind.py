@@ -1,5 +1,7 @@
 """Bodies of subresources that have a kind of their own: Binding, Eviction, TokenRequest."""
 
+from typing import Any
+
 from karmada.apiserver.builtin.catalog import definition_name
 from karmada.apiserver.requests import bodies
 from karmada.apiserver.requests.model import Call
@@ -13,10 +15,13 @@ OwnKind = tuple[str, str, str]
 """Group, version and kind."""
 
 
-def body(call: Call, kind: OwnKind, field_validation: str) -> JSONObject:
+async def body(call: Call, kind: OwnKind, field_validation: str) -> JSONObject:
     """The body of a request, decoded as the kind of the subresource."""
+    return await bodies.read(call, kind[2], lambda tree, _: _checked(call, kind, tree, field_validation))
+
+
+def _checked(call: Call, kind: OwnKind, body: Any, field_validation: str) -> JSONObject:
     group, version, name = kind
-    body, _ = bodies.tree(call, name)
     if not isinstance(body, dict):
         raise bad_request(f"the body must be a {name}")
     head = f'{body.get("kind") or name} in version "{version}" cannot be handled as a {name}'

@@ -29,7 +29,7 @@ _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
 async def bind(context: Context, call: Call) -> Answer:
     """`pods/binding`: put the pod on a node."""
     options = write_options(dict(call.params), "CreateOptions")
-    body = own_kind.body(call, _BINDING, options.field_validation)
+    body = await own_kind.body(call, _BINDING, options.field_validation)
     metadata.check_namespace(call, body["metadata"])
     name = call.name or body["metadata"].get("name") or ""
     if not name:
@@ -106,7 +106,7 @@ def _pods(context: Context) -> Served:
 async def evict(context: Context, call: Call) -> Answer:
     """`pods/eviction`: delete the pod unless a disruption budget forbids it."""
     write = write_options(dict(call.params), "CreateOptions")
-    body = own_kind.body(call, _EVICTION, write.field_validation)
+    body = await own_kind.body(call, _EVICTION, write.field_validation)
     meta = body["metadata"]
     if meta.get("name") != call.name:
         raise bad_request("name in URL does not match name in Eviction object")

@@ -28,7 +28,7 @@ def review_handlers(identity: Identity, authorizer: Authorizer) -> Specials:
         async def answer(context: Context, call: Call) -> Answer:
             refuse_tables(call.view)
             options = write_options(dict(call.params), "CreateOptions")
-            obj = decoding.decode(context, call, options.field_validation)
+            obj = await decoding.decode(context, call, options.field_validation)
             meta = metadata.ensure(obj)
             if review.namespaced and not meta.get("namespace"):
                 meta["namespace"] = call.namespace
@@ -59,7 +59,7 @@ def token_handler(identity: Identity) -> Verb:
 
         refuse_tables(call.view)
         options = write_options(dict(call.params), "CreateOptions")
-        body = own_kind.body(call, _TOKEN_REQUEST, options.field_validation)
+        body = await own_kind.body(call, _TOKEN_REQUEST, options.field_validation)
         obj = await _admitted(context, call, body, options, identity.tokens.audiences)
         request = TokenRequestContext(identity.tokens, identity.objects, context.now())
         return Answer(201, orjson.dumps(create_token(call.namespace, call.name, obj, request)))

@@ -7,8 +7,7 @@ import orjson
 
 from karmada.apiserver.failures import internal, invalid, not_found
 from karmada.apiserver.managedfields import scale_config
-from karmada.apiserver.requests import bodies, metadata, offload, patch, reading
-from karmada.apiserver.requests.apply import applied
+from karmada.apiserver.requests import apply, bodies, metadata, patch, reading
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.requests.patch_errors import undecodable
@@ -31,11 +30,15 @@ async def scale(context: Context, call: Call) -> Answer:
         raise not_found(call.served.type.group, call.served.type.plural, call.name)
     if call.verb == "get":
         return _answer(call, await reading.decoded(call.served, item.body))
+    bodies.check_small(call, KIND[2])
     if call.verb == "patch" and patch.patch_type(call) is PatchType.APPLY:
         return await _apply(context, call)
     options = write_options(dict(call.params), "UpdateOptions" if call.verb == "update" else "PatchOptions")
     kind = patch.patch_type(call, scale=True) if call.verb == "patch" else None
-    document = patch.patch_body(call, kind) if kind is not None else _body(call)
+    if kind is not None:
+        document = (await patch.read(call, kind)).tree
+    else:
+        document = _checked(call, await bodies.read(call, KIND[2], lambda tree, _: tree))
 
     def build(current: JSONObject) -> JSONObject:
         wanted = _patched(call, kind, document, scale_of(call, current)) if kind is not None else document
@@ -60,7 +63,7 @@ def _change(
 
 async def _apply(context: Context, call: Call) -> Answer:
     options = write_options(dict(call.params), "PatchOptions", apply=True)
-    wanted = await offload.run(offload.size_of(call), _body, call)
+    wanted = _checked(call, await apply.read(call))
     if wanted.get("apiVersion") != API_VERSION:
         raise bad_request(f"invalid object type: {wanted.get('apiVersion') or '/'}, Kind=Scale")
     _check_names(call, wanted)
@@ -72,19 +75,14 @@ async def _apply(context: Context, call: Call) -> Answer:
         if dig(current, path) == 0:
             _unset(current, path)  # A Scale does not show none at all, so that nobody is known to want it.
         config = scale_config(current, replicas, path)
-        made = applied(context, call, options, config, current)
+        made = apply.applied(context, call, options, config, current)
         _check_range(call, replicas)  # A conflict comes first.
         return made
 
     return _answer(call, orjson.loads(await changed(context, _change(call, options, build, managed=True))))
 
 
-def _body(call: Call) -> JSONObject:
-    body = call.body
-    if isinstance(body, bytes):
-        from karmada.api import yaml
-
-        body = yaml.load_first(body) if "yaml" in call.content_type else bodies.tree(call, "Scale")[0]
+def _checked(call: Call, body: Any) -> JSONObject:
     if not isinstance(body, dict):
         raise bad_request("the body must be a Scale")
     if body.get("kind", "Scale") != "Scale":

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from karmada.apiserver.requests import apply, bodies, decoding, metadata, offload, patch
+from karmada.apiserver.requests import apply, decoding, metadata, patch
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.options import WriteOptions, write_options
 from karmada.apiserver.resources import JSONObject
@@ -19,34 +19,29 @@ class Wanted(NamedTuple):
 
 
 async def wanted(context: Context, call: Call) -> Wanted:
-    """Read the body of a PUT or a PATCH; the loop goes on meanwhile if it is large."""
-    return await offload.run(offload.size_of(call), _read, context, call)
-
-
-def _read(context: Context, call: Call) -> Wanted:
+    """Read the body of a PUT or a PATCH."""
     if call.verb == "update":
         options = write_options(dict(call.params), "UpdateOptions")
-        body = decoding.decode(context, call, options.field_validation)
+        body = await decoding.decode(context, call, options.field_validation)
         metadata.check_name(call, metadata.ensure(body))
         return Wanted(options, lambda current: body)
     kind = patch.patch_type(call)
     if kind is PatchType.APPLY:
-        return _applied(context, call)
+        return await _applied(context, call)
     options = write_options(dict(call.params), "PatchOptions")
-    document = patch.patch_body(call, kind)
-    warnings = bodies.operation_warnings(call, document) if kind is PatchType.JSON else []
+    document = await patch.read(call, kind)
 
     def patched(current: JSONObject) -> JSONObject:
-        new: JSONObject = patch.patched(call, kind, document, decoding.copied(current))
-        decoding.conform(call, new, options.field_validation, warnings=warnings)
+        new: JSONObject = patch.patched(call, kind, document.tree, decoding.copied(current))
+        decoding.conform(call, new, options.field_validation, warnings=document.warnings)
         return new
 
     return Wanted(options, patched)
 
 
-def _applied(context: Context, call: Call) -> Wanted:
+async def _applied(context: Context, call: Call) -> Wanted:
     options = write_options(dict(call.params), "PatchOptions", apply=True)
-    config = apply.configuration(context, call)
+    config = await apply.configuration(context, call)
     meta = {"name": call.name, **metadata.ensure(config)}
     metadata.check_name(call, meta)
     metadata.check_namespace(call, meta)
