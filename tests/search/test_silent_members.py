@@ -15,6 +15,7 @@ from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.server import ADMIN
 from karmada.machinery.client import Client
+from karmada.machinery.clock import Clock
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import HttpRequest
@@ -43,7 +44,7 @@ async def hangs(request: Request) -> None:
 class World:
     """The clusters a and b with what the global API knows of them, and the clusters that changes were passed on to."""
 
-    def __init__(self, clock: VirtualClock, supervisor: Supervisor) -> None:
+    def __init__(self, clock: Clock, supervisor: Supervisor) -> None:
         self.clock = clock
         self.transports: dict[str, Interfering] = {}
         self.clients: dict[str, Client] = {}
@@ -80,9 +81,13 @@ class World:
 
     async def delete(self, name: str, view: str = "karmada") -> str:
         """Delete a pod as dev: the cluster that was asked, or the refusal."""
+        return await self.change("DELETE", name, view)
+
+    async def change(self, method: str, name: str, view: str = "karmada", body: bytes = b"", media: str = "") -> str:
+        """Change a pod as dev: the cluster that was asked, or the refusal."""
         path = f"/apis/{GROUP}/{VERSION}/{PROXYING}/{view}/{PROXY}/api/v1/namespaces/default/pods/{name}"
-        request = HttpRequest("DELETE", path, "", {}, b"", ("127.0.0.1", 1), None)
-        call = Call("delete", cast(Any, None), DEV, name=view, subresource=PROXY, http=request)
+        request = HttpRequest(method, path, "", {"content-type": media}, body, ("127.0.0.1", 1), None)
+        call = Call(method.lower(), cast(Any, None), DEV, name=view, subresource=PROXY, http=request)
         try:
             await self.proxy(cast(Any, None), call)
         except Failure as failure:

@@ -113,8 +113,7 @@ class GlobalProxy:
         if chosen.verb == "update":
             self._refuse_trimmed(chosen.type, cluster.metadata.name)
         if chosen.path.subresource != PROXY:  # There the body is the application's.
-            given = request.headers.get("content-type", "")
-            body, content_type = writes.for_member(request.body, given, cluster.metadata.name)
+            body, content_type = await _for_member(request, cluster.metadata.name)
             request = _with_body(request, body, content_type)
         return await self._to_cluster(cluster, request, path, user)
 
@@ -139,9 +138,10 @@ class GlobalProxy:
         if caches is None:
             raise not_found(chosen.type.group, chosen.type.resource, where.name)
         if where.subresource != PROXY:
-            given = request.headers.get("content-type", "")
-            body, content_type = writes.for_member(request.body, given, mirror.cluster)
-            body = view_writes.for_member(chosen.verb, body, content_type, where.name, meant)
+            body, content_type = await _for_member(request, mirror.cluster)
+            body = await offload.run(
+                len(body), view_writes.for_member, chosen.verb, body, content_type, where.name, meant
+            )
             request = _with_body(request, body, content_type)
         return await self._to_cluster(caches.cluster, request, renamed(path, where, meant.name), user)
 
@@ -174,6 +174,12 @@ class GlobalProxy:
         if caches is None:
             raise not_found(type_.group, type_.resource, where.name)
         return caches.cluster
+
+
+async def _for_member(request: HttpRequest, cluster: str) -> tuple[bytes, str]:
+    """The body as the member must see it, and its content type; the loop goes on meanwhile if it is large."""
+    given = request.headers.get("content-type", "")
+    return await offload.run(len(request.body), writes.for_member, request.body, given, cluster)
 
 
 def _with_body(request: HttpRequest, body: bytes, content_type: str) -> HttpRequest:
