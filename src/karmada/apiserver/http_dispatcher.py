@@ -15,7 +15,7 @@ from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.overload.deadlines import request_seconds
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.overload.traffic import Traffic, Visit
-from karmada.apiserver.requests import paths
+from karmada.apiserver.requests import offload, paths
 from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.freshness import DeadlinePassed
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Streamed, Upgraded
@@ -122,6 +122,7 @@ class HttpDispatcher:
                 self._enter(visit)
             user, path, params = visit.user, visit.path, visit.params
             assert user is not None
+            offload.on_behalf_of(user)
             if path is None:
                 return await self._page(visit, params, user)
             if self._remotes is not None:

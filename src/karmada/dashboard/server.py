@@ -7,6 +7,7 @@ anything else: neither impersonation nor front-proxy headers are looked at, and 
 import logging
 from collections.abc import Collection
 
+from karmada.apiserver.requests import offload
 from karmada.dashboard import guard
 from karmada.dashboard.answers import PRIVATE, Refusal, forbidden, found, refused, secured, unauthorized
 from karmada.dashboard.cookies import session_of
@@ -125,6 +126,7 @@ class Dashboard:
                 self.contexts.drop(session.credential)
             raise unauthorized(f"sign in again: {error}") from None
         request.client = credential.user.name
+        offload.on_behalf_of(credential.user)
         return credential, cookie
 
     def _check(self, demand: Demand, visit: Visit) -> None:

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from karmada.apiserver.auth.model import Attributes, UserInfo
+from karmada.apiserver.fairness import FairQueue
 from karmada.apiserver.overload.deadlines import TICK, Deadlines, request_seconds
-from karmada.apiserver.overload.fairness import FairQueue
 from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.overload.watches import WatchBudget
 from karmada.machinery.httpserver.failure import Failure

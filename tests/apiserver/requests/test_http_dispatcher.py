@@ -7,6 +7,7 @@ import pytest
 
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
 from karmada.apiserver.http_dispatcher import HttpDispatcher
+from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.apiserver.storage.base import StorageFailed
 from karmada.apiserver.storage.memory import MemoryStorage
@@ -20,8 +21,8 @@ POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image":
 class Client:
     """Calls the handler as the HTTP server would."""
 
-    def __init__(self, server: ApiServer, user: UserInfo = ADMIN) -> None:
-        self.dispatcher = HttpDispatcher(server.dispatcher, lambda request: user, server.api_services)
+    def __init__(self, server: ApiServer, user: UserInfo = ADMIN, traffic: Traffic | None = None) -> None:
+        self.dispatcher = HttpDispatcher(server.dispatcher, lambda request: user, server.api_services, traffic)
 
     async def __call__(self, method: str, path: str, body: bytes | dict = b"", **headers: str) -> HttpResponse:
         path, _, query = path.partition("?")

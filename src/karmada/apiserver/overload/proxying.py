@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import too_many_requests
-from karmada.apiserver.overload.fairness import never_waits
+from karmada.apiserver.fairness import never_waits
 from karmada.machinery.httpserver.failure import Failure
 
 PER_USER = 64

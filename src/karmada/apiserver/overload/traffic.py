@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from karmada.apiserver.audit import AuditLog, AuditRecord
 from karmada.apiserver.auth.model import Attributes, UserInfo
+from karmada.apiserver.fairness import FairQueue, Overloaded, never_waits
 from karmada.apiserver.metrics import RequestKey, RequestMetrics
 from karmada.apiserver.overload.deadlines import Deadlines
-from karmada.apiserver.overload.fairness import FairQueue, never_waits
 from karmada.apiserver.overload.watches import WatchBudget
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import HttpRequest
@@ -145,7 +145,7 @@ class Running:
         if self._user:
             try:
                 await self._queue.take(self._user)
-            except Failure:
+            except Overloaded:
                 self._metrics.rejected += 1
                 raise
         self._metrics.inflight[self._kind] += 1
@@ -156,6 +156,8 @@ class Running:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._metrics.inflight[self._kind] -= 1
+        if kind is Overloaded:
+            self._metrics.rejected += 1
         if self._user:
             self._queue.give_back()
         if self._task is not None and self._deadlines.end(self._task) and kind is asyncio.CancelledError:

@@ -8,7 +8,7 @@ number of times.
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.failures import too_many_requests
-from karmada.apiserver.overload.fairness import never_waits
+from karmada.apiserver.fairness import never_waits
 from karmada.machinery.httpserver.failure import Failure
 
 TOTAL = 10_000

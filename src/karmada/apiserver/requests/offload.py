@@ -1,27 +1,64 @@
 """Work on large requests, away from the event loop.
 
-Reading, changing and checking an object takes time that grows with it: a tenth of a second for a megabyte and more.
-The interpreter switches between threads every few milliseconds, so others are served meanwhile. One thread does all of
-it: whoever sends large bodies waits for others that do. Callers in the same process trust each other and have the
+Reading, changing, checking and writing an object takes time that grows with it: a tenth of a second for a megabyte and
+more. The interpreter switches between threads every few milliseconds, so others are served meanwhile. One thread does
+what is large, another what is huge, and in both users take turns: whoever sends or reads much waits behind themselves.
+What the process does on its own account has a turn, too. Callers in the same process trust each other and have the
 loop's own time.
 """
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, TypeVarTuple, Unpack
+from contextvars import ContextVar
+from typing import TypeVar, TypeVarTuple, Unpack
+from weakref import WeakKeyDictionary
 
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.fairness import SEATS, FairQueue, never_waits
 from karmada.apiserver.requests.model import Call
 
 LARGE = 32 * 1024
 """Bytes of a body, or of objects that are read, which take longer than a few milliseconds."""
+HUGE = 1 << 20
+"""Bytes that take longer than a tenth of a second."""
 EXPENSIVE = 16
 """What a byte of YAML, or of an expression, counts for."""
 _COMPILING = ("apiextensions.k8s.io", "admissionregistration.k8s.io")
 """Groups whose objects hold regular expressions and CEL."""
+WAITING_PER_USER = 16
+WAITING = SEATS // 4
+"""For each thread. Requests that wait keep their seats: half of them are left to small ones."""
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
-_thread: list[Any] = []
+_user: "ContextVar[UserInfo | None]" = ContextVar("user", default=None)
+
+
+class _Thread:
+    """One thread that users take in turn."""
+
+    def __init__(self, name: str) -> None:
+        self._executor = ThreadPoolExecutor(1, name)
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, FairQueue] = WeakKeyDictionary()
+
+    async def run(self, work: Callable[[Unpack[Arguments]], Result], *args: *Arguments) -> Result:
+        """The result of work when its user's turn has come."""
+        loop, user = asyncio.get_running_loop(), _user.get()
+        turns = self._turns.get(loop)
+        if turns is None:
+            turns = self._turns[loop] = FairQueue(1, WAITING_PER_USER, WAITING)
+        await turns.take("" if user is None else user.name, refusable=user is not None and not never_waits(user))
+        done = loop.run_in_executor(self._executor, work, *args)
+        done.add_done_callback(lambda _: turns.give_back())
+        return await asyncio.shield(done)  # Whether or not somebody still waits, the thread is not free before it ends.
+
+
+_large, _huge = _Thread("large-requests"), _Thread("huge-requests")
+
+
+def on_behalf_of(user: UserInfo) -> None:
+    """Say for whom the present task works from now on: whose turn its large work needs."""
+    _user.set(user)
 
 
 def size_of(call: Call) -> int:
@@ -40,9 +77,11 @@ def _is_yaml(media: str, body: bytes) -> bool:
 
 
 async def run(size: int, work: Callable[[Unpack[Arguments]], Result], *args: *Arguments) -> Result:
-    """The result of work on something of this size; the loop goes on meanwhile if it is large."""
+    """The result of work on something of this size; the loop goes on meanwhile if it is large.
+
+    Large work waits for the turn of its user. It is a 429 where too much waits already, or its turn does not come;
+    that of administrators and of the process itself is never refused.
+    """
     if size < LARGE:
         return work(*args)
-    if not _thread:
-        _thread.append(ThreadPoolExecutor(1, "large-requests"))
-    return await asyncio.get_running_loop().run_in_executor(_thread[0], work, *args)
+    return await (_large if size < HUGE else _huge).run(work, *args)

@@ -4,6 +4,8 @@ The common case, the stored version as plain JSON, hands out the stored bytes un
 """
 
 from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 import orjson
 
@@ -14,6 +16,12 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import Item
 from karmada.machinery.httpserver.failure import Failure
+
+LARGEST = 1 << 20
+"""Bytes of JSON that are written as YAML, which takes seconds, or indented."""
+_INDENTATION = 2_000_000
+"""Levels above all values together, each of which is two blanks."""
+_READS = ("get", "list")
 
 
 async def decoded(served: Served, body: bytes) -> JSONObject:
@@ -104,22 +112,54 @@ async def objects(served: Served, items: Sequence[Item]) -> list[JSONObject]:
 
 
 async def written(call: Call, code: int, body: bytes) -> Answer:
-    """The final encoding: YAML or indented where asked."""
-    if call.view.yaml:
-        return Answer(code, await offload.run(len(body), _yaml, body), "application/yaml")
-    if call.view.pretty:
-        return Answer(code, await offload.run(len(body), _pretty, body))
+    """The final encoding: YAML or indented where asked.
+
+    What would take too long is not indented, and refused as YAML. A write has happened by now and cannot be refused: it
+    is answered with JSON instead.
+    """
+    view = call.view
+    try:
+        if view.yaml:
+            if len(body) > LARGEST:
+                raise _too_large_for_yaml(body)
+            text = await offload.run(offload.EXPENSIVE * len(body), _yaml, body)
+            return Answer(code, text, "application/yaml")
+        if view.pretty and len(body) <= LARGEST:
+            return Answer(code, await offload.run(len(body), _pretty, body))
+    except Failure:
+        if call.verb in _READS:
+            raise
     return Answer(code, body)
 
 
 def _yaml(body: bytes) -> bytes:
     from karmada.api import yaml
 
-    return yaml.dump(orjson.loads(body)).encode()
+    tree = orjson.loads(body)
+    if not _can_be_indented(tree):
+        raise _too_large_for_yaml(body)
+    return yaml.dump(tree).encode()
 
 
 def _pretty(body: bytes) -> bytes:
-    return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2) + b"\n"
+    tree = orjson.loads(body)
+    return orjson.dumps(tree, option=orjson.OPT_INDENT_2) + b"\n" if _can_be_indented(tree) else body
+
+
+def _can_be_indented(tree: Any) -> bool:
+    """Whether indentation makes a text of bearable size: below many levels a byte becomes hundreds."""
+    nodes, depth, left = [tree], 0, _INDENTATION
+    while nodes and left >= 0:
+        parts = (node.values() if isinstance(node, dict) else node for node in nodes if isinstance(node, dict | list))
+        nodes = list(chain.from_iterable(parts))
+        depth += 1
+        left -= depth * len(nodes)
+    return left >= 0
+
+
+def _too_large_for_yaml(body: bytes) -> Failure:
+    text = f"the answer ({len(body)} bytes of JSON) is too large, or nested too deeply, to be written as YAML"
+    return Failure(406, "NotAcceptable", f"{text}: ask for application/json, or for a list in pages (limit)")
 
 
 def go_type(served: Served, suffix: str = "") -> str:

@@ -11,7 +11,6 @@ from collections import deque
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.auth.rbac import MASTERS
-from karmada.apiserver.failures import too_many_requests
 from karmada.machinery.httpserver.failure import Failure
 
 SEATS = 200
@@ -23,6 +22,14 @@ PATIENCE = 15.0
 def never_waits(user: UserInfo) -> bool:
     """Whether a user needs no seat."""
     return MASTERS in user.groups
+
+
+class Overloaded(Failure):
+    """The 429 of an overloaded server."""
+
+    def __init__(self) -> None:
+        text, details = "Too many requests, please try again later.", {"retryAfterSeconds": 1}
+        super().__init__(429, "TooManyRequests", text, details, {"Retry-After": "1"})
 
 
 class FairQueue:
@@ -53,21 +60,21 @@ class FairQueue:
         """How many seats are free."""
         return self._free
 
-    async def take(self, user: str) -> None:
-        """Take a seat, waiting in turn; raises the 429 `Failure`."""
+    async def take(self, user: str, refusable: bool = True) -> None:
+        """Take a seat, waiting in turn; raises `Overloaded` unless it must not be refused."""
         if self._free > 0:
             self._free -= 1
             return
         queue = self._waiting.get(user)
-        if self._count >= self._total or (queue is not None and len(queue) >= self._per_user):
-            raise overloaded()
+        if refusable and (self._count >= self._total or (queue is not None and len(queue) >= self._per_user)):
+            raise Overloaded()
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if queue is None:
             queue = self._waiting[user] = deque()
         queue.append(future)
         self._count += 1
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._patience if refusable else None):
                 await future
         except (TimeoutError, asyncio.CancelledError) as error:
             if future.done() and not future.cancelled():
@@ -75,7 +82,7 @@ class FairQueue:
             else:
                 self._forget(user, future)
             if isinstance(error, TimeoutError):
-                raise overloaded() from None
+                raise Overloaded() from None
             raise
 
     def give_back(self) -> None:
@@ -99,8 +106,3 @@ class FairQueue:
             self._count -= 1
             if not queue:
                 del self._waiting[user]
-
-
-def overloaded() -> Failure:
-    """The 429 of an overloaded server."""
-    return too_many_requests("Too many requests, please try again later.", 1)

@@ -1,0 +1,238 @@
+"""Large requests beside the event loop: whose turn it is, who is refused, and what is written as YAML or indented."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from threading import Event
+
+import pytest
+from tests.apiserver.requests.conftest import configmap
+from tests.apiserver.requests.test_http_dispatcher import MAPS, Client, decoded
+
+from karmada.api import yaml
+from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.overload.traffic import Traffic
+from karmada.apiserver.requests import offload, reading
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import HttpResponse
+
+A, B = UserInfo("a", ("system:authenticated",)), UserInfo("b", ("system:authenticated",))
+MASTER = UserInfo("root", ("system:masters",))
+YAML = "application/yaml"
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def job(work: Callable[[], object], user: UserInfo | None = None, size: int = offload.LARGE) -> asyncio.Task[object]:
+    async def act() -> object:
+        if user is not None:
+            offload.on_behalf_of(user)
+        return await offload.run(size, work)
+
+    return asyncio.create_task(act())
+
+
+@asynccontextmanager
+async def busy(size: int = offload.LARGE) -> AsyncIterator[asyncio.Task[object]]:
+    """The thread works on something while this lasts."""
+    begun, end = Event(), Event()
+
+    def work() -> None:
+        begun.set()
+        assert end.wait(10)
+
+    task = job(work, UserInfo("busy"), size)
+    await asyncio.to_thread(begun.wait, 10)
+    try:
+        yield task
+    finally:
+        end.set()
+        await asyncio.wait([task])
+    assert task.cancelled() or task.exception() is None, "the thread was waited for"
+
+
+async def test_a_user_with_much_delays_another_and_the_process_itself_by_one_job() -> None:
+    order: list[str] = []
+    async with busy():
+        tasks = [job(lambda: order.append("a"), A) for _ in range(10)]
+        await settle()
+        tasks += [job(lambda: order.append("b"), B), job(lambda: order.append("process"))]
+        await settle()
+    await asyncio.gather(*tasks)
+    assert (order.index("b"), order.index("process"), len(order)) == (1, 2, 12)
+
+
+async def test_too_much_that_waits_is_429_for_that_user_only() -> None:
+    async with busy():
+        waiting = [job(lambda: None, A) for _ in range(offload.WAITING_PER_USER)]
+        await settle()
+        with pytest.raises(Failure) as refused:
+            await job(lambda: None, A)
+        assert (refused.value.code, refused.value.headers) == (429, {"Retry-After": "1"})
+        waiting.append(job(lambda: None, B))
+        await settle()
+        assert not any(task.done() for task in waiting)
+    await asyncio.gather(*waiting)
+
+
+async def test_many_users_that_wait_leave_seats_to_small_requests() -> None:
+    async with busy():
+        waiting = [job(lambda: None, UserInfo(f"u{number}")) for number in range(offload.WAITING)]
+        await settle()
+        with pytest.raises(Failure):
+            await job(lambda: None, A)
+    await asyncio.gather(*waiting)
+
+
+@pytest.mark.parametrize("user", [None, MASTER], ids=["process", "administrator"])
+async def test_the_process_and_administrators_are_never_refused(user: UserInfo | None) -> None:
+    async with busy():
+        waiting = [job(lambda: 1, user) for _ in range(offload.WAITING + 1)]
+        await settle()
+    assert await asyncio.gather(*waiting) == [1] * (offload.WAITING + 1)
+
+
+async def test_what_is_large_does_not_wait_for_what_is_huge() -> None:
+    async with busy(offload.HUGE):
+        assert await job(lambda: "done", A) == "done"
+
+
+async def test_a_thread_is_taken_until_its_work_ends_though_nobody_waits_for_it() -> None:
+    async with busy() as working:
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        next_one = job(lambda: "done", A)
+        left = job(lambda: pytest.fail("nobody waits for it"), A)
+        await settle()
+        left.cancel()
+        await settle()
+        assert not next_one.done()
+    assert await next_one == "done"
+
+
+# Requests.
+
+
+@pytest.fixture
+async def tenants() -> AsyncIterator[ApiServer]:
+    async with ApiServer(ApiServerOptions(controllers=False)) as server:
+        path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+        subjects = [{"kind": "User", "name": user.name} for user in (A, B)]
+        body = {"metadata": {"name": "tenants"}, "roleRef": role, "subjects": subjects}
+        assert (await Client(server)("POST", path, body)).status == 201
+        yield server
+
+
+def large(name: str) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", **configmap(name, k="v" * offload.LARGE)}
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "accept"),
+    [("GET", "", YAML), ("GET", "?pretty=true", ""), ("GET", f"?labelSelector={'a,' * 4000}a", "")],
+    ids=["yaml", "pretty", "selector"],
+)
+async def test_a_tenant_who_reads_much_is_refused_and_nobody_else(
+    tenants: ApiServer, method: str, query: str, accept: str
+) -> None:
+    mine, other = Client(tenants, A), Client(tenants, B)
+    assert (await mine("POST", MAPS, large("m"))).status == 201
+    path = f"{MAPS}{query}"
+
+    def ask(client: Client) -> asyncio.Task[HttpResponse]:
+        return asyncio.create_task(client(method, path, accept=accept))
+
+    async with busy(), busy(offload.HUGE):
+        asked = [ask(mine) for _ in range(offload.WAITING_PER_USER + 3)]
+        await settle()
+        refused = [task.result() for task in asked if task.done()]
+        assert [(answer.status, answer.headers["Retry-After"]) for answer in refused] == [(429, "1")] * 3
+        asked.append(ask(other))
+        await settle()
+    answers = await asyncio.gather(*asked)
+    assert sorted(answer.status for answer in answers) == [200] * (offload.WAITING_PER_USER + 1) + [429] * 3
+
+
+async def test_refusals_of_a_turn_are_counted(tenants: ApiServer) -> None:
+    traffic = Traffic()
+    mine = Client(tenants, A, traffic)
+    assert (await mine("POST", MAPS, large("m"))).status == 201
+    async with busy(), busy(offload.HUGE):
+        asked = [asyncio.create_task(mine("GET", MAPS, accept=YAML)) for _ in range(offload.WAITING_PER_USER + 1)]
+        await settle()
+        assert traffic.metrics.rejected == 1
+    await asyncio.gather(*asked)
+
+
+async def test_a_write_that_has_happened_is_answered_with_json_rather_than_refused(tenants: ApiServer) -> None:
+    mine = Client(tenants, A)
+    assert (await mine("POST", MAPS, configmap("m", k="v" * (offload.LARGE // 2)))).status == 201
+    async with busy(), busy(offload.HUGE):
+        asked = [asyncio.create_task(mine("GET", MAPS, accept=YAML)) for _ in range(offload.WAITING_PER_USER)]
+        await settle()
+        patch = "application/merge-patch+json"
+        answer = await mine("PATCH", f"{MAPS}/m", {"data": {"l": "w"}}, accept=YAML, content_type=patch)
+        assert (answer.status, answer.content_type, decoded(answer)["data"]["l"]) == (200, "application/json", "w")
+    await asyncio.gather(*asked)
+
+
+@pytest.fixture
+def http(server: ApiServer) -> Client:
+    return Client(server, ADMIN)
+
+
+async def test_what_is_too_large_for_yaml_is_refused_with_the_remedy(http: Client) -> None:
+    for name in ("a", "b"):
+        assert (await http("POST", MAPS, configmap(name, k="v" * (reading.LARGEST // 2)))).status == 201
+    refused = await http("GET", MAPS, accept=f"{YAML};q=1")
+    status = decoded(refused)
+    assert (refused.status, status["reason"]) == (406, "NotAcceptable")
+    assert "ask for application/json, or for a list in pages (limit)" in status["message"]
+    page = await http("GET", f"{MAPS}?limit=1", accept=YAML)
+    assert (page.status, page.content_type) == (200, YAML)
+    assert [item["metadata"]["name"] for item in yaml.load(page.body)["items"]] == ["a"]
+
+
+async def test_a_write_is_answered_with_json_where_yaml_would_be_too_large(http: Client) -> None:
+    created = await http("POST", MAPS, configmap("a", k="v" * reading.LARGEST), accept=YAML)
+    assert (created.status, created.content_type) == (201, "application/json")
+    assert len(decoded(created)["data"]["k"]) == reading.LARGEST
+
+
+async def test_what_is_very_large_is_not_indented(http: Client) -> None:
+    for name in ("a", "b"):
+        assert (await http("POST", MAPS, configmap(name, k="v" * (reading.LARGEST // 2)))).status == 201
+    one, both = await http("GET", f"{MAPS}/a?pretty=true"), await http("GET", f"{MAPS}?pretty=true")
+    assert one.body.startswith(b'{\n  "')
+    assert both.body.startswith(b'{"kind":"ConfigMapList"')
+    assert len(decoded(both)["items"]) == 2
+
+
+async def test_deep_nesting_makes_no_long_text(http: Client) -> None:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    names = {"plural": "deeps", "kind": "Deep"}
+    spec = {"names": names, "group": "example.io", "scope": "Cluster", "versions": [version]}
+    crds, deeps = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/example.io/v1/deeps"
+    assert (await http("POST", crds, {"metadata": {"name": "deeps.example.io"}, "spec": spec})).status == 201
+    value: object = [1] * 20_000
+    for _ in range(150):
+        value = {"a": value}
+    body = {"apiVersion": "example.io/v1", "kind": "Deep", "metadata": {"name": "d"}, "spec": value}
+    assert (await http("POST", deeps, body)).status == 201
+    plain = await http("GET", f"{deeps}/d")
+    assert (await http("GET", f"{deeps}/d?pretty=true")).body == plain.body
+    assert (await http("GET", f"{deeps}/d", accept=YAML)).status == 406
+
+
+async def test_yaml_of_ordinary_size_is_served(http: Client) -> None:
+    assert (await http("POST", MAPS, large("m"))).status == 201
+    plain, text = await http("GET", f"{MAPS}/m"), await http("GET", f"{MAPS}/m", accept=YAML)
+    assert (text.status, text.content_type) == (200, YAML)
+    assert yaml.load(text.body) == decoded(plain)
