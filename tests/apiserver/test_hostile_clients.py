@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,21 @@ from karmada.apiserver.http_dispatcher import UNAUTHENTICATED_BODY
 from karmada.apiserver.metrics import SERIES, RequestKey, RequestMetrics
 from karmada.apiserver.overload.proxying import ProxyBudget
 from karmada.apiserver.requests import paths
-from karmada.apiserver.server import ApiServer, ApiServerOptions
+from karmada.apiserver.requests.subresources.connect import Backends
+from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
+from karmada.machinery.client import Client
+from karmada.machinery.errors import NotFound
+from karmada.machinery.httpserver.backends import LogRequest
 from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.transport import GroupVersionResource
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+BINDINGS = GroupVersionResource("rbac.authorization.k8s.io", "v1", "rolebindings")
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+SECRETS = GroupVersionResource("", "v1", "secrets")
+PODS = GroupVersionResource("", "v1", "pods")
+ACCOUNTS = GroupVersionResource("", "v1", "serviceaccounts")
+POD = {"metadata": {"name": "p"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}
 TOKENS = 'root-token,root,1,"system:masters"\ntenant-token,tenant,2,"dev"\n'
 
 
@@ -33,6 +44,20 @@ class Target:
     server: ApiServer
     port: int
     log: Path
+    pods: "Followed"
+    clock: "Clock"
+
+    @property
+    def admin(self) -> Client:
+        """A client in the same process."""
+        return Client(self.server.direct(ADMIN))
+
+    async def bind(self) -> None:
+        """Let the tenant, and a service account, do anything in the namespace `default`."""
+        subjects = [{"kind": "User", "name": "tenant"}, {"kind": "ServiceAccount", "name": "builder"}]
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+        binding = {"metadata": {"name": "tenant"}, "roleRef": role, "subjects": subjects}
+        await self.admin.resource(BINDINGS).create(binding, "default")
 
     async def send(self, data: bytes, *more: bytes) -> tuple[int, bytes]:
         """Send portions on a connection of their own; the status and the rest of the answer."""
@@ -55,11 +80,33 @@ class Target:
         return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
 
+class Clock:
+    """A wall clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.at = 1_700_000_000.0
+
+    def now(self) -> float:
+        return self.at
+
+
+class Followed:
+    """The log of a pod, which grows by what a test adds."""
+
+    def __init__(self) -> None:
+        self.lines: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def logs(self, request: LogRequest) -> AsyncIterator[bytes]:
+        while line := await self.lines.get():
+            yield line
+
+
 @pytest.fixture
 async def target(tmp_path: Path) -> AsyncIterator[Target]:
-    log = tmp_path / "audit.log"
-    async with ApiServer(ApiServerOptions(static_tokens=TOKENS, audit=log)) as server:
-        yield Target(server, await server.listen(tls=False), log)
+    log, pods, clock = tmp_path / "audit.log", Followed(), Clock()
+    options = ApiServerOptions(static_tokens=TOKENS, audit=log, backends=Backends(logs=pods), now=clock.now)
+    async with ApiServer(options) as server:
+        yield Target(server, await server.listen(tls=False), log, pods, clock)
 
 
 def request(method: str, path: str, *lines: str, token: str = "root-token", body: bytes = b"") -> bytes:
@@ -154,6 +201,94 @@ async def test_trailers_do_not_say_who_somebody_is(target: Target) -> None:
     chunked = request("GET", "/api/v1/secrets", "Transfer-Encoding: chunked", token="root-token")
     body = b"0\r\nImpersonate-User: tenant\r\n\r\n"
     assert (await target.send(chunked + body))[0] == 200
+
+
+# Who is known when their turn comes.
+
+
+def kept(method: str, path: str, *lines: str, token: str, body: bytes = b"") -> bytes:
+    """A request after which the connection goes on."""
+    return request(method, path, *lines, token=token, body=body).replace(b"Connection: close\r\n", b"")
+
+
+async def test_what_waits_behind_a_long_answer_is_judged_when_its_turn_comes(target: Target) -> None:
+    await target.bind()
+    await target.admin.resource(PODS).create(POD, "default")
+    reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
+    try:
+        json_ = "Content-Type: application/json"
+        writer.write(kept("GET", "/api/v1/namespaces/default/pods/p/log?follow=1", token="root-token"))
+        writer.write(kept("POST", MAPS, json_, token="tenant-token", body=OBJECT))
+        writer.write(kept("GET", "/api/v1/namespaces/default/secrets/later", token="tenant-token", body=b"x"))
+        target.pods.lines.put_nowait(b"begun")
+        async with asyncio.timeout(10):
+            await reader.readuntil(b"begun\r\n")
+            await target.admin.resource(BINDINGS).delete("tenant", "default")
+            await target.admin.resource(SECRETS).create({"metadata": {"name": "later"}}, "default")
+            target.pods.lines.put_nowait(b"")
+            await reader.readuntil(b"0\r\n\r\n")
+            for _ in range(2):
+                head = await reader.readuntil(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 403 ")
+                size = re.search(rb"content-length: (\d+)", head.lower())
+                assert size is not None
+                await reader.readexactly(int(size[1]))
+    finally:
+        writer.close()
+    with pytest.raises(NotFound):
+        await target.admin.resource(CONFIG_MAPS).get("made", "default")
+    tenants = [entry for entry in target.entries() if entry["user"].get("username") == "tenant"]
+    assert [(entry["verb"], entry["responseStatus"]["code"]) for entry in tenants] == [("create", 403), ("get", 403)]
+
+
+async def held_back(target: Target, token: str, between: Callable[[], Awaitable[object]]) -> bytes:
+    """The answer to a create whose body comes after something else has happened."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
+    try:
+        head = ("Content-Type: application/json", "Expect: 100-continue", f"Content-Length: {len(OBJECT)}")
+        writer.write(request("POST", MAPS, *head, token=token))
+        async with asyncio.timeout(10):
+            assert b" 100 Continue" in await reader.readuntil(b"\r\n\r\n")
+            await between()
+            writer.write(OBJECT)
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+async def test_a_body_that_is_held_back_keeps_no_right_alive(target: Target) -> None:
+    await target.bind()
+    answer = await held_back(
+        target, "tenant-token", lambda: target.admin.resource(BINDINGS).delete("tenant", "default")
+    )
+    assert answer.startswith(b"HTTP/1.1 403 ")
+    with pytest.raises(NotFound):
+        await target.admin.resource(CONFIG_MAPS).get("made", "default")
+    assert [entry["responseStatus"]["code"] for entry in target.entries()] == [403]
+
+
+async def test_a_body_that_is_held_back_keeps_no_token_alive(target: Target) -> None:
+    await target.bind()
+    accounts = target.admin.resource(ACCOUNTS)
+    await accounts.create({"metadata": {"name": "builder"}}, "default")
+    given = await accounts.submit("builder", "token", {"spec": {"expirationSeconds": 600}}, "default")
+    token = given["status"]["token"]
+
+    async def expire() -> None:
+        target.clock.at += 601
+
+    answer = await held_back(target, token, expire)
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    (entry,) = target.entries()
+    assert (entry["user"], entry["responseStatus"]["code"]) == ({}, 401)
+
+
+async def test_a_request_with_a_body_is_counted_and_recorded_once(target: Target) -> None:
+    assert (await target.send(request("POST", MAPS, "Content-Type: application/json", body=OBJECT)))[0] == 201
+    assert [entry["responseStatus"]["code"] for entry in target.entries()] == [201]
+    shown = target.server.traffic.metrics.render().decode().splitlines()
+    counted = [line for line in shown if line.startswith("apiserver_request_total{") and '"configmaps"' in line]
+    assert [line.split()[-1] for line in counted] == ["1.0"]
 
 
 # What is kept.

@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from tests.membership.test_pull import Pull
 from tests.membership.test_unjoin import WORKS
 from tests.membership.world import World, eventually, is_gone
 
 from karmada.api.cluster.v1alpha1 import Cluster
+from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.machinery.client import Client
 from karmada.machinery.errors import BadRequest, Forbidden, Invalid
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.target import Identity, Material, Target
 from karmada.machinery.http.transport import HttpTransport
+from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
 from karmada.machinery.leader import LEASES
 from karmada.machinery.resource import Scope
 from karmada.membership import objects, token
@@ -27,8 +30,10 @@ from karmada.membership.certificate import REQUESTS, make_request
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import agent_access, register
+from karmada.membership.tunnel.frames import PROTOCOL
 
 EVENTS = objects.GroupVersionResource("", "v1", "events")
+TUNNEL = "/apis/cluster.karmada.io/v1alpha1/clusters/{}/tunnel"
 
 
 class Attack:
@@ -51,11 +56,15 @@ class Attack:
         identity = Identity(token=Material(str(made).encode()))
         return self.client(Target(self.pull.endpoint, Material(self.pull.authority), identity=identity))
 
-    async def certificate(self, name: str, grant: Grant = NOTHING) -> Client:
-        """An agent's client, got with a token."""
+    async def access(self, name: str, grant: Grant = NOTHING) -> Target:
+        """An agent's access, got with a token."""
         member = await self.pull.world.member(name)
         registration = await self.pull.registration(member, grant=grant)
-        return self.client(from_bytes(await agent_access(registration)).target())
+        return from_bytes(await agent_access(registration)).target()
+
+    async def certificate(self, name: str, grant: Grant = NOTHING) -> Client:
+        """An agent's client."""
+        return self.client(await self.access(name, grant))
 
 
 @pytest.fixture
@@ -313,13 +322,12 @@ async def test_who_may_read_everything_does_not_answer_in_a_members_place(attack
     identity = Identity(token=Material(given["status"]["token"].encode()))
     reader = attack.client(Target(attack.pull.endpoint, Material(attack.pull.authority), identity=identity))
     assert (await reader.resource(objects.CLUSTERS).get("member1"))["spec"]["syncMode"] == "Push"
-    tunnel = "/apis/cluster.karmada.io/v1alpha1/clusters/{}/tunnel"
     with pytest.raises(Forbidden, match='cannot create resource "clusters/tunnel"'):
-        await reader.transport.raw("GET", tunnel.format("member1"))
+        await reader.transport.raw("GET", TUNNEL.format("member1"))
     agent = await attack.certificate("member3")
     await agent.resource(objects.CLUSTERS).create(cluster("member3"))
     with pytest.raises(BadRequest, match="needs the header Upgrade"):
-        await agent.transport.raw("GET", tunnel.format("member3"))
+        await agent.transport.raw("GET", TUNNEL.format("member3"))
 
 
 async def test_a_tunnel_ends_with_its_cluster(attack: Attack) -> None:
@@ -336,3 +344,22 @@ async def test_a_tunnel_ends_with_its_cluster(attack: Attack) -> None:
     await eventually(is_open)
     await attack.hub.resource(objects.CLUSTERS).delete("member3")
     await eventually(is_closed)
+
+
+async def test_a_request_that_waited_opens_no_tunnel_to_the_next_cluster_of_the_name(attack: Attack) -> None:
+    """It was sent by the registration before, behind an answer that lasts."""
+    old, server = await attack.access("member3"), attack.pull.world.plane.server
+    await attack.client(old).resource(objects.CLUSTERS).create(cluster("member3"))
+    certificate = x509.load_pem_x509_certificate(old.identity.certificate.read()).public_bytes(Encoding.DER)
+    headers = {"connection": "upgrade", "upgrade": PROTOCOL, "content-length": "1"}
+    request = HttpRequest("GET", TUNNEL.format("member3"), "", headers, b"x", ("127.0.0.1", 1), certificate)
+    identity = server.identity
+    http = HttpDispatcher(server.dispatcher, identity.requester_of, impersonate=identity.acting_as)
+    assert isinstance(http.admit(request), int)
+    clusters = attack.hub.resource(objects.CLUSTERS)
+    await clusters.delete("member3")
+    await eventually(lambda: is_gone(clusters.get("member3")))
+    await (await attack.certificate("member3")).resource(objects.CLUSTERS).create(cluster("member3"))
+    answer = await http(request)
+    assert isinstance(answer, HttpResponse)
+    assert answer.status == 403

@@ -125,10 +125,12 @@ class Endpoint(NamedTuple):
     """The server's end for one cluster, without a server."""
 
     tunnels: Tunnels
+    uids: list[str]
+    """Of the Cluster, the present one last."""
 
     async def asked(self, known: str) -> AnyAnswer:
         """What an agent is answered that has tunnels to these replicas."""
-        store = SimpleNamespace(get=lambda *_: object())
+        store = SimpleNamespace(get=lambda *_: SimpleNamespace(index=SimpleNamespace(uid=self.uids[-1])))
         headers = {"upgrade": PROTOCOL, "karmada-known-replicas": known}
         type_ = SimpleNamespace(group="cluster.karmada.io", plural="clusters")
         served = SimpleNamespace(key=("cluster.karmada.io", "clusters"), type=type_)
@@ -139,7 +141,7 @@ class Endpoint(NamedTuple):
 
 
 async def test_a_replica_takes_a_tunnel_of_an_agent_that_has_none_there() -> None:
-    endpoint = Endpoint(Tunnels())
+    endpoint = Endpoint(Tunnels(), ["first"])
     mine = endpoint.tunnels.replica
     answer = await endpoint.asked("another")
     assert isinstance(answer, Upgraded)
@@ -154,6 +156,17 @@ async def test_a_replica_takes_a_tunnel_of_an_agent_that_has_none_there() -> Non
     assert isinstance(await endpoint.asked("another"), Upgraded)
     holding.cancel()
     await asyncio.gather(holding, return_exceptions=True)
+
+
+async def test_a_tunnel_is_not_that_of_another_cluster_of_the_same_name() -> None:
+    endpoint = Endpoint(Tunnels(), ["first"])
+    answer = await endpoint.asked("")
+    assert isinstance(answer, Upgraded)
+    endpoint.uids.append("second")
+    silent = SilentChannel()
+    await asyncio.wait_for(answer.serve(silent), 10)
+    assert not silent.reading.is_set()
+    assert not endpoint.tunnels.has("m1")
 
 
 class SilentChannel:

@@ -2,7 +2,8 @@
 
 Authorisation is the server's: the role of an agent names its own cluster only. Whoever holds a cluster's tunnel answers
 in the cluster's place, and sees what it is sent; that is not a right to read, though it is a GET that opens it: who is
-not the cluster's agent must be allowed to `create` there as well.
+not the cluster's agent must be allowed to `create` there as well. A tunnel is of the one Cluster that was there
+when it was asked for, never of another one with the same name.
 
 Behind a Service there may be several replicas, and each answers through tunnels of its own only. So an agent says which
 replicas hold one already; of these none takes another, and the agent comes again until it has found all of them.
@@ -31,7 +32,8 @@ class TunnelEndpoint:
         if call.user.name != names.agent_user(call.name):
             asked = Attributes("create", type_.group, type_.version, type_.plural, call.subresource, "", call.name)
             require(context.authorizer, call.user, asked)
-        if context.store.get(call.served.key, "", call.name) is None:
+        cluster = context.store.get(call.served.key, "", call.name)
+        if cluster is None:
             raise not_found(type_.group, type_.plural, call.name)
         if call.http is None or call.http.headers.get("upgrade") != PROTOCOL:
             raise bad_request(f"a tunnel needs the header Upgrade: {PROTOCOL}")
@@ -41,8 +43,9 @@ class TunnelEndpoint:
             raise conflict(type_.group, type_.plural, call.name, why)
 
         async def serve(stream: ByteStream) -> None:
-            if context.store.get(call.served.key, "", call.name) is None:
-                return  # It went meanwhile: nobody would drop this tunnel any more.
+            found = context.store.get(call.served.key, "", call.name)
+            if found is None or found.index.uid != cluster.index.uid:
+                return  # It went meanwhile: nobody would drop this tunnel any more, nor is it one of the next Cluster.
             await self._tunnels.serve(call.name, stream)
 
         return Upgraded({"Connection": "Upgrade", "Upgrade": PROTOCOL, REPLICA: self._tunnels.replica}, serve)

@@ -1,5 +1,6 @@
 """The HTTP front dispatcher: authenticate, authorise, route, run, and write the answer."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -65,7 +66,11 @@ class HttpDispatcher:
         self._joined = Joined()
 
     def admit(self, request: HttpRequest) -> HttpResponse | int:
-        """Judge a request before its body is read: the refusal, or how large the body may be."""
+        """Judge a request before its body is read: the refusal, or how large the body may be.
+
+        The verdict counts for a request whose turn comes at once, too. One that has to wait is judged anew: its client
+        may hold the body back, or have asked for what lasts before it, until it has lost its rights.
+        """
         visit = request.admitted = self._traffic.arrive(request)
         try:
             self._enter(visit)
@@ -74,6 +79,9 @@ class HttpDispatcher:
             self._traffic.leave(visit, answer.status)
             request.admitted = None
             return answer
+        # If the body is here and nothing is before it, its turn is in the next step of the event loop.
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, _forget_verdict, request)
         return BODY if request.client else UNAUTHENTICATED_BODY
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer:
@@ -96,6 +104,7 @@ class HttpDispatcher:
             requester = visit.requester = self._authenticate(request)
         except Failure:
             visit.attributes = _attributes(request)
+            request.client = ""
             raise
         if requester.name != ANONYMOUS.name:
             request.client = requester.name
@@ -222,6 +231,10 @@ class HttpDispatcher:
         return StreamResponse(
             200, chunks, headers=_warnings(call), ended=ended, gathered=partial(self._joined.gathered, watch)
         )
+
+
+def _forget_verdict(request: HttpRequest) -> None:
+    request.admitted = None
 
 
 def _written(call: Call, answer: AnyAnswer) -> HttpAnswer:

@@ -1,5 +1,6 @@
 """The HTTP dispatcher: what clients see of refusals, media types, warnings and broken requests."""
 
+import asyncio
 import gc
 import json
 
@@ -66,6 +67,29 @@ async def test_refusals_are_statuses(http, method, path, code, reason):
     assert (answer.status, status["kind"], status["reason"], status["code"]) == (code, "Status", reason, code)
 
 
+async def steps() -> None:
+    """A verdict on headers holds for a step or two of the event loop."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(("waits", "times"), [(False, 1), (True, 2)], ids=["at once", "later"])
+async def test_a_request_with_a_body_is_judged_anew_unless_its_turn_comes_at_once(server, waits, times):
+    asked = []
+
+    def authenticate(request: HttpRequest) -> UserInfo:
+        asked.append(request.path)
+        return ADMIN
+
+    http = HttpDispatcher(server.dispatcher, authenticate)
+    request = HttpRequest("GET", "/version", "", {"content-length": "1"}, b"x", ("127.0.0.1", 1), None)
+    assert isinstance(http.admit(request), int)
+    if waits:
+        await steps()
+    assert (await http(request)).status == 200
+    assert len(asked) == times
+
+
 class Failing(MemoryStorage):
     """A storage whose disk is full."""
 
@@ -94,6 +118,7 @@ async def test_a_request_that_was_answered_does_not_wait_for_the_collector(serve
         if isinstance(dispatcher.admit(request), int):
             await dispatcher(request)
         del request
+        await steps()
         assert not [one for one in gc.get_objects() if isinstance(one, HttpRequest)]
     finally:
         gc.enable()

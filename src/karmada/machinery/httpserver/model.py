@@ -38,7 +38,7 @@ class HttpRequest(msgspec.Struct, eq=False):
     client: str = ""
     """Whom the handler authenticated; empty until then, and for anonymous clients."""
     admitted: object = None
-    """What the handler learned when it admitted the request by its headers."""
+    """What the handler learned when it admitted the request by its headers, as long as that holds."""
     target: bytes = b""
     """Path and query as they were sent, for whoever passes the request on."""
 
