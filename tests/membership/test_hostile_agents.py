@@ -20,6 +20,7 @@ from karmada.machinery.client import Client
 from karmada.machinery.errors import BadRequest, Forbidden, Invalid
 from karmada.machinery.http.kubeconfig import from_bytes
 from karmada.machinery.http.target import Identity, Material, Target
+from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.http.transport import HttpTransport
 from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
 from karmada.machinery.leader import LEASES
@@ -27,10 +28,11 @@ from karmada.machinery.resource import Scope
 from karmada.membership import objects, token
 from karmada.membership.agent_grant import EVERYTHING, NOTHING, Grant
 from karmada.membership.certificate import REQUESTS, make_request
+from karmada.membership.dialing import dial
 from karmada.membership.join import join
 from karmada.membership.refusal import Refused
 from karmada.membership.register import agent_access, register
-from karmada.membership.tunnel.frames import PROTOCOL
+from karmada.membership.tunnel.frames import PROTOCOL, Frame, Kind, encode
 
 EVENTS = objects.GroupVersionResource("", "v1", "events")
 TUNNEL = "/apis/cluster.karmada.io/v1alpha1/clusters/{}/tunnel"
@@ -363,3 +365,30 @@ async def test_a_request_that_waited_opens_no_tunnel_to_the_next_cluster_of_the_
     answer = await http(request)
     assert isinstance(answer, HttpResponse)
     assert answer.status == 403
+
+
+async def test_a_tunnel_ends_with_its_registration(attack: Attack) -> None:
+    """Also where the Cluster stays."""
+    agent, tunnels = await attack.access("member3"), attack.pull.world.plane.clusters.tunnels
+    await attack.client(agent).resource(objects.CLUSTERS).create(cluster("member3"))
+    context = TLSSettings(agent).context(agent.identity.certificate, agent.identity.key)
+    channel = await dial(agent, context)
+    head = f"GET {TUNNEL.format('member3')} HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: {PROTOCOL}\r\n\r\n"
+    ping = encode(Frame(0, Kind.PING))
+
+    async def is_closed() -> bool:
+        return not tunnels.has("member3")
+
+    try:
+        async with asyncio.timeout(30):
+            await channel.write(head.encode())
+            assert (await channel.read()).startswith(b"HTTP/1.1 101 ")
+            await channel.write(ping)
+            assert await channel.read() == encode(Frame(0, Kind.PONG))
+            await attack.hub.resource(objects.CLUSTER_ROLE_BINDINGS).delete(objects.registration_record("member3"))
+            await channel.write(ping)
+            assert await channel.read() == b""
+    finally:
+        await channel.close()
+    await eventually(is_closed)
+    assert (await attack.hub.resource(objects.CLUSTERS).get("member3"))["metadata"]["name"] == "member3"

@@ -2,15 +2,14 @@
 
 Authorisation is the server's: the role of an agent names its own cluster only. Whoever holds a cluster's tunnel answers
 in the cluster's place, and sees what it is sent; that is not a right to read, though it is a GET that opens it: who is
-not the cluster's agent must be allowed to `create` there as well. A tunnel is of the one Cluster that was there
-when it was asked for, never of another one with the same name.
+not the cluster's agent must be allowed to `create` there as well. A tunnel ends when its opener may no longer do so,
+and with the Cluster: it is never that of another one with the same name.
 
 Behind a Service there may be several replicas, and each answers through tunnels of its own only. So an agent says which
 replicas hold one already; of these none takes another, and the agent comes again until it has found all of them.
 """
 
 from karmada.api import names
-from karmada.apiserver.auth.decisions import require
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.requests.model import AnyAnswer, Call, Context, Upgraded
@@ -31,7 +30,7 @@ class TunnelEndpoint:
         type_ = call.served.type
         if call.user.name != names.agent_user(call.name):
             asked = Attributes("create", type_.group, type_.version, type_.plural, call.subresource, "", call.name)
-            require(context.authorizer, call.user, asked)
+            call.require(context.authorizer, asked)
         cluster = context.store.get(call.served.key, "", call.name)
         if cluster is None:
             raise not_found(type_.group, type_.plural, call.name)

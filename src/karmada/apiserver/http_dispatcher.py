@@ -12,6 +12,7 @@ import orjson
 from karmada.apiserver.aggregation.services import ApiServices, Remote
 from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
 from karmada.apiserver.failures import internal
+from karmada.apiserver.lasting import AllowedChunks, while_allowed
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.overload.deadlines import request_seconds
 from karmada.apiserver.overload.proxying import ProxyBudget
@@ -109,7 +110,7 @@ class HttpDispatcher:
         if requester.name != ANONYMOUS.name:
             request.client = requester.name
         params = visit.params = first_params(parse_qsl(request.query, keep_blank_values=True)) if request.query else {}
-        path = paths.parse(request.path)
+        path = visit.path = paths.parse(request.path)
         try:
             user = visit.user = self._impersonate(requester, request.headers)
         except Failure:
@@ -117,12 +118,30 @@ class HttpDispatcher:
             raise
         if path is None:
             visit.attributes = Attributes(request.method.lower(), path=request.path)
-            self._dispatcher.authorize_page(user, request.method, request.path)
         else:
             verb = visit.verb = verb_of(request.method, path, params)
             visit.attributes = attributes_of(verb or request.method.lower(), path, params)
+        self._authorize(visit, user)
+
+    def _authorize(self, visit: Visit, user: UserInfo) -> None:
+        """Refuse what a user may not do."""
+        if visit.path is None:
+            self._dispatcher.authorize_page(user, visit.request.method, visit.request.path)
+        else:
+            assert visit.attributes is not None
             self._dispatcher.authorize(user, visit.attributes)
-        visit.path = path
+
+    def _still_may(self, visit: Visit, call: Call | None) -> bool:
+        """Whether the requester may still have the answer that lasts."""
+        assert visit.requester is not None
+        try:
+            user = self._impersonate(visit.requester, visit.request.headers)
+            self._authorize(visit, user)
+            for attributes in call.required if call is not None else ():
+                self._dispatcher.authorize(user, attributes)
+        except Failure:
+            return False
+        return True
 
     async def _answer(self, request: HttpRequest, visit: Visit) -> HttpAnswer:
         call: Call | None = None
@@ -150,12 +169,13 @@ class HttpDispatcher:
                 return await self._watch(call, visit)
             async with self._traffic.seat(visit, request_seconds(params)):
                 answer = _written(call, await self._dispatcher.pipeline.run(call))
-            return answer if isinstance(answer, HttpResponse) else await self._counted(visit, answer)
+            return answer if isinstance(answer, HttpResponse) else await self._counted(visit, answer, call)
         except Exception as error:
             return self._failed(error, request, call)
 
-    async def _counted(self, visit: Visit, answer: HttpAnswer) -> HttpAnswer:
-        """An answer that lasts is counted until it ends; one too many is dropped with what it holds open."""
+    async def _counted(self, visit: Visit, answer: HttpAnswer, call: Call | None = None) -> HttpAnswer:
+        """An answer that lasts is counted until it ends, which it does when its requester loses the right to it; one
+        too many is dropped with what it holds open."""
         if isinstance(answer, HttpResponse):
             return answer
         try:
@@ -167,6 +187,11 @@ class HttpDispatcher:
             elif (close := getattr(answer.chunks, "aclose", None)) is not None:
                 await close()
             raise
+        may = partial(self._still_may, visit, call)
+        if isinstance(answer, Upgrade):
+            answer.serve = while_allowed(answer.serve, may)
+        else:
+            answer.chunks = AllowedChunks(answer.chunks, may)
         return answer
 
     def _failed(self, error: Exception, request: HttpRequest, call: Call | None) -> HttpResponse:

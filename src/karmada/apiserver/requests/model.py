@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from karmada.apiserver.admission.model import AdmissionChain
-from karmada.apiserver.auth.model import Authorizer, UserInfo
+from karmada.apiserver.auth.decisions import require
+from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.requests.negotiation import JSON, View
 from karmada.apiserver.resources import JSONObject
@@ -38,6 +39,13 @@ class Call(msgspec.Struct, eq=False):
     """The request on the wire, for subresources that pass it on; None for in-process callers."""
     now: Callable[[], float] = time.time
     """By which the ages in tables are counted."""
+    required: list[Attributes] = msgspec.field(default_factory=list)
+    """Rights that the call takes beside that to its verb, as long as its answer lasts."""
+
+    def require(self, authorizer: Authorizer, attributes: Attributes) -> None:
+        """Refuse the call without a further right."""
+        require(authorizer, self.user, attributes)
+        self.required.append(attributes)
 
     def manager(self, given: str) -> str:
         """The field manager of this request."""

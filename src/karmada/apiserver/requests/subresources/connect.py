@@ -11,7 +11,6 @@ from urllib.parse import parse_qs
 import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
-from karmada.apiserver.auth.decisions import require
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.failures import not_found
 from karmada.apiserver.requests.model import Answer, AnyAnswer, Call, Context, Streamed, Upgraded
@@ -55,7 +54,7 @@ class Connect:
         if call.subresource in _ENTERED and call.verb != "create":
             # WebSockets are opened by GET: who may read everything must not get into pods that way.
             asked = ("create", type_.group, type_.version, type_.plural, call.subresource, call.namespace, call.name)
-            require(context.authorizer, call.user, Attributes(*asked))
+            call.require(context.authorizer, Attributes(*asked))
         name = proxied_name(call.name) if call.subresource == "proxy" else call.name
         item = context.store.get(call.served.key, call.namespace, name)
         if item is None:

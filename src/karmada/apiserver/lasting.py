@@ -1,0 +1,74 @@
+"""Answers that last are authorised as they go on, not only when they begin: exec, attach, port-forward, followed logs,
+agents' tunnels, and what other servers stream.
+
+Whatever passes in either direction, the authoriser is asked first; it answers from memory. Whoever has lost the right
+gets the end instead. Credentials are not looked at again: they may expire meanwhile, as with any Kubernetes.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from karmada.machinery.httpserver.model import ByteStream
+from karmada.machinery.httpserver.upgraded import ENDED, Disconnected
+
+May = Callable[[], bool]
+Serve = Callable[[ByteStream], Awaitable[None]]
+
+
+class AllowedChunks:
+    """A streamed body that ends when its reader may not have it any more."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], may: May) -> None:
+        self._chunks = chunks
+        self._may = may
+
+    def __aiter__(self) -> "AllowedChunks":
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk = await anext(self._chunks)
+        if not self._may():
+            await self.aclose()
+            raise StopAsyncIteration
+        return chunk
+
+    async def aclose(self) -> None:
+        """Nobody reads on."""
+        close = getattr(self._chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+class AllowedStream:
+    """A connection after an upgrade (`ByteStream`) that closes when its client may not have it any more."""
+
+    def __init__(self, stream: ByteStream, may: May) -> None:
+        self._stream = stream
+        self._may = may
+
+    async def read(self) -> bytes:
+        """What the client sent; empty at the end."""
+        data = await self._stream.read()
+        if data and not self._may():
+            await self.close()
+            return b""
+        return data
+
+    async def write(self, data: bytes) -> None:
+        """Send to the client; raises `Disconnected`."""
+        if not self._may():
+            await self.close()
+            raise Disconnected("the client may not use this connection any more")
+        await self._stream.write(data)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._stream.close()
+
+
+def while_allowed(serve: Serve, may: May) -> Serve:
+    """What serves an upgraded connection, as long as its client may have it."""
+
+    async def serve_allowed(stream: ByteStream) -> None:
+        await serve(stream if stream is ENDED else AllowedStream(stream, may))
+
+    return serve_allowed
