@@ -220,17 +220,25 @@ ROLE = {
     ("dependency", "claim", "wish"),
     [
         (ROLE, labels.PROPAGATION_POLICY_PERMANENT_ID, ("Abort", False)),
+        (ROLE, labels.MULTI_CLUSTER_SERVICE_PERMANENT_ID, ("Abort", False)),
+        (ROLE, "", ("Abort", False)),
         (ROLE, labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID, ("Overwrite", True)),
         (SECRET, labels.PROPAGATION_POLICY_PERMANENT_ID, ("Overwrite", True)),
     ],
-    ids=["a role by a namespace's policy", "a role by a cluster-wide policy", "a secret by a namespace's policy"],
+    ids=[
+        "a role by a namespace's policy",
+        "a role by a MultiClusterService",
+        "a role by a policy that let go",
+        "a role by a cluster-wide policy",
+        "a secret by a namespace's policy",
+    ],
 )
-def test_a_policy_of_a_namespace_neither_replaces_nor_keeps_what_grants_something(
+def test_only_a_cluster_wide_policy_replaces_or_keeps_what_grants_something(
     dependency: dict[str, Any], claim: str, wish: tuple[str, bool]
 ) -> None:
     app, other = (requirer(n, conflictResolution="Overwrite", preserveResourcesOnDeletion=True) for n in ("a", "b"))
     for one in (app, other):
-        one.metadata.labels[claim] = "id"
+        one.metadata.labels.update({claim: "id"} if claim else {})
     first = attach(dependency, app, None, find_in())
     both = attach(dependency, other, first.binding, find_in(app))
     left = detach(both.binding, app, find_in(other))
@@ -240,10 +248,11 @@ def test_a_policy_of_a_namespace_neither_replaces_nor_keeps_what_grants_somethin
     assert attach(dependency, other, both.binding, find_in(app)).binding is both.binding
 
 
-def test_what_a_policy_of_a_namespace_once_said_of_a_role_is_taken_back() -> None:
+def test_what_a_policy_said_of_a_role_is_taken_back_when_no_cluster_wide_one_says_it_any_more() -> None:
     app = requirer("app", conflictResolution="Overwrite", preserveResourcesOnDeletion=True)
+    app.metadata.labels[labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID] = "wide"
     said = attach(ROLE, app, None, find_in()).binding
-    app.metadata.labels[labels.PROPAGATION_POLICY_PERMANENT_ID] = "id"
+    del app.metadata.labels[labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID]
 
     taken = attach(ROLE, app, said, find_in()).binding.spec
 

@@ -1,8 +1,8 @@
 """Bindings of things that other resources need: who requires them, and what follows from that.
 
 A dependency has a binding without a placement of its own: it goes where its requirers go. Conflict resolution and
-preservation are the strictest wish of all requirers; when they disagree the caller gets a warning. A namespace's policy
-has no say in them for kinds with fields that its people do not write, see `karmada.policies.binding`.
+preservation are the strictest wish of all requirers; when they disagree the caller gets a warning. For kinds with fields
+that people of a namespace do not write only a cluster-wide policy has a say in them, see `karmada.policies.binding`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -162,8 +162,9 @@ def _requirer(snapshot: BindingSnapshot, independent: ResourceBinding, find: Fin
 
 def _wish(requirer: ResourceBinding, resource: ObjectReference) -> tuple[str, bool]:
     spec = requirer.spec
-    is_of_namespace = labels.PROPAGATION_POLICY_PERMANENT_ID in requirer.metadata.labels
-    if is_of_namespace and is_withheld(resource.api_version, resource.kind):
+    # What a namespace's policy said stays in a binding that it let go, or that a MultiClusterService took over.
+    is_cluster_wide = labels.CLUSTER_PROPAGATION_POLICY_PERMANENT_ID in requirer.metadata.labels
+    if not is_cluster_wide and is_withheld(resource.api_version, resource.kind):
         return "Abort", False
     resolution = "Overwrite" if spec.conflict_resolution == "Overwrite" else "Abort"
     return resolution, bool(spec.preserve_resources_on_deletion)
