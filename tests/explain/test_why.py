@@ -79,6 +79,17 @@ def test_an_override_that_fails_is_named() -> None:
     assert found.remedy == "Correct OverridePolicy default/limits."
 
 
+def test_an_override_without_which_a_role_is_copied_is_named() -> None:
+    broken = override("limits", "member1", plaintext=[{"path": "/spec/nope/deep", "operator": "replace", "value": 1}])
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
+    roles = [policy("roles", kind)]
+    found = facts({}, {"member1": 3}, TWO, overrides=[broken], template=deployment() | kind, policies=roles)
+    shown = link(found, "overrides")
+    assert (shown.broken, shown.text) == (False, "none take effect")
+    [warning] = shown.warnings
+    assert warning.startswith("the copy for member1 has no overrides of its namespace: OverridePolicy default/limits")
+
+
 def test_replicas_that_an_override_sets_are_expected() -> None:
     fewer = override("small", "member2", replicasOverrider=[{"operator": "overwrite", "value": 1}])
     found = facts({}, {"member1": 2, "member2": 2}, TWO, overrides=[fewer], template=deployment(replicas=4, ready=3))

@@ -1,5 +1,6 @@
 """Who may write override policies in a namespace changes by them no copy of what is not theirs to write."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -69,16 +70,44 @@ WITHHELD = [
 def test_a_policy_of_a_namespace_grants_nothing_and_changes_no_quota_and_no_endpoint(
     resource: dict[str, Any], overriders: dict[str, Any], field: str
 ) -> None:
+    made = apply_overrides(copy.deepcopy(resource), MEMBER, [], [policy("mine", **overriders)])
+    assert made.resource == resource
+    assert f"override policy mine changes {field} of a {resource['kind']}" in str(made.failure)
+    assert made.failure is not None
+    assert made.failure.policy == "mine"
+
+
+LABEL = {"labelsOverrider": [{"operator": "add", "value": {"tier": "front"}}]}
+MISSING = {"plaintext": [{"path": "/no/such/path", "operator": "replace", "value": 1}]}
+
+
+@pytest.mark.parametrize("given", [binding(), role(), quota(), slice_()], ids=lambda one: one["kind"])
+def test_what_grants_or_limits_is_copied_without_its_namespaces_policies_when_one_of_them_fails(
+    given: dict[str, Any],
+) -> None:
+    wide = cluster_policy("wide", annotationsOverrider=[{"operator": "add", "value": {"by": "administrator"}}])
+    made = apply_overrides(copy.deepcopy(given), MEMBER, [wide], [policy("a", **LABEL), policy("b", **MISSING)])
+    assert made.resource == given | {"metadata": given["metadata"] | {"annotations": {"by": "administrator"}}}
+    assert [rule.policy_name for rule in made.by_cluster_policies] == ["wide"]
+    assert made.by_policies == []
+    assert made.failure is not None
+    assert made.failure.policy == "b"
+
+
+def test_other_kinds_and_failures_of_cluster_wide_policies_make_no_copy() -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "s", "namespace": "default"}}
+    with pytest.raises(OverrideError):
+        apply_overrides(settings, MEMBER, [], [policy("b", **MISSING)])
     with pytest.raises(OverrideError) as failure:
-        apply_overrides(resource, MEMBER, [], [policy("mine", **overriders)])
-    assert f"override policy mine changes {field} of a {resource['kind']}" in str(failure.value)
-    assert failure.value.policy == "mine"
+        apply_overrides(role(), MEMBER, [cluster_policy("wide", **MISSING)], [policy("a", **LABEL)])
+    assert failure.value.policy == "wide"
 
 
 def test_an_administrator_s_policy_may_and_labels_are_anybody_s() -> None:
     wide = cluster_policy("wide", **replace("/subjects/0/name", "dave"), annotationsOverrider=[OVERWRITE])
     labelled = policy("labelled", labelsOverrider=[{"operator": "add", "value": {"tier": "front"}}])
-    copy = apply_overrides(binding(), MEMBER, [wide], [labelled]).resource
-    assert copy["subjects"][0]["name"] == "dave"
-    assert copy["metadata"]["labels"] == {"tier": "front"}
-    assert copy["metadata"]["annotations"] == OVERWRITE["value"]
+    made = apply_overrides(binding(), MEMBER, [wide], [labelled])
+    assert made.failure is None
+    assert made.resource["subjects"][0]["name"] == "dave"
+    assert made.resource["metadata"]["labels"] == {"tier": "front"}
+    assert made.resource["metadata"]["annotations"] == OVERWRITE["value"]

@@ -169,17 +169,24 @@ class WorkSync:
         build = source.builder.build
         try:
             if not source.is_slow:
-                return build(copy, target, cluster)
-            async with self._overriding:
-                draft = await asyncio.to_thread(build, copy, target, cluster)
-            for worker in self._queuing:
-                self._extend(worker)
-            return draft
+                draft = build(copy, target, cluster)
+            else:
+                async with self._overriding:
+                    draft = await asyncio.to_thread(build, copy, target, cluster)
+                for worker in self._queuing:
+                    self._extend(worker)
         except OverrideError as error:
-            about = ObjectReference.to(source.builder.template)
-            text = f"Apply override policy({error.policy}) for cluster({cluster.metadata.name}) failed."
-            self._override_recorder.event(about, events.WARNING, events.APPLY_OVERRIDE_POLICY.failed, text)
+            self._report_failure(source.builder, cluster, error)
             raise
+        if draft.failure is not None:
+            without = f" The copy has no overrides of its namespace: {draft.failure}"
+            self._report_failure(source.builder, cluster, draft.failure, without)
+        return draft
+
+    def _report_failure(self, builder: WorkBuilder, cluster: Cluster, error: OverrideError, more: str = "") -> None:
+        text = f"Apply override policy({error.policy}) for cluster({cluster.metadata.name}) failed.{more}"
+        about = ObjectReference.to(builder.template)
+        self._override_recorder.event(about, events.WARNING, events.APPLY_OVERRIDE_POLICY.failed, text)
 
     async def _revised(self, source: Source, target: TargetCluster, cluster: Cluster) -> JSONObject:
         copy: JSONObject = orjson.loads(source.body)

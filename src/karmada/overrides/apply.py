@@ -3,7 +3,9 @@
 Cluster-wide policies come first, then those of the resource's namespace. Among policies of one kind the less specific
 go first (all of a kind, by labels, by name), then by name; rules in the order they are written. A failing rule fails
 the whole: the caller must then not write the copy. So does a rule that makes another object of the copy, see
-`identity`, and one of a namespace's policy that changes what its people may not write, see `withheld`.
+`identity`, and one of a namespace's policy that changes what its people may not write, see `withheld`. Copies that
+have such fields are made without the namespace's policies when one of these fails: else it would keep in members what
+the control plane has taken back.
 
 `replicasOverrider` is the exception: how replicas are set depends on the kind, so the caller asks for the number
 (`overridden_replicas`), revises the copy, and applies the rest after that.
@@ -48,6 +50,8 @@ class Overridden(NamedTuple):
     resource: JSONObject
     by_cluster_policies: list[AppliedRule]
     by_policies: list[AppliedRule]
+    failure: OverrideError | None = None
+    """Why the copy was made without the policies of its namespace."""
 
 
 def apply_overrides(
@@ -66,10 +70,16 @@ def apply_overrides(
     identity = Identity.of(resource) if keep_identity and (cluster_policies or policies) else None
     effort = Effort()
     resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity, None, effort)
-    by_policies: list[AppliedRule] = []
-    if subject_of(resource).namespace:
-        kept = withheld(resource) if identity is not None else None
+    if not policies or not subject_of(resource).namespace:
+        return Overridden(resource, by_cluster_policies, [])
+    kept = withheld(resource) if identity is not None else None
+    before = orjson.dumps(resource) if kept is not None else b""
+    try:
         resource, by_policies = _apply_kind(resource, cluster, policies, identity, kept, effort)
+    except OverrideError as error:
+        if kept is None:
+            raise
+        return Overridden(orjson.loads(before), by_cluster_policies, [], error)
     return Overridden(resource, by_cluster_policies, by_policies)
 
 

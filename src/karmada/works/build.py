@@ -19,6 +19,7 @@ from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, P
 from karmada.api.work.v1alpha1 import Work, WorkloadTemplate, WorkSpec
 from karmada.api.work.v1alpha2 import ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, TargetCluster
 from karmada.overrides.apply import AppliedRule, apply_overrides, overridden_replicas, record
+from karmada.overrides.errors import OverrideError
 from karmada.overrides.identity import Identity
 from karmada.policies.webster import divide, ties_ascend
 from karmada.works.manifest import merge_annotations, merge_labels, record_managed, stamp
@@ -160,6 +161,7 @@ class WorkBuilder:
                     for r in overridden.by_policies
                 ),
             ],
+            failure=overridden.failure,
         )
 
     def _mark(self, copy: JSONObject, identity: dict[str, str], noted: dict[str, str]) -> None:
@@ -219,10 +221,13 @@ class Draft:
         suspend_dispatching: bool | None,
         preserve_resources_on_deletion: bool | None,
         applied: list[tuple[str, str]] | None = None,
+        failure: OverrideError | None = None,
     ) -> None:
         self.metadata = metadata
         self.applied = applied or []
         """The override policies that took effect: how events call the kind, and which one."""
+        self.failure = failure
+        """Why the policies of the namespace did not, though the copy was made."""
         uid = (manifest.get("metadata") or {}).get("uid", "")
         strategy = metadata.annotations.get(annotations.CONFLICT_RESOLUTION, "")
         stamp(manifest, metadata.namespace, metadata.name, uid, strategy)

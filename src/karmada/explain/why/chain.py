@@ -105,6 +105,7 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str], go_on: C
     if facts.overrides_left_out:
         return Link("overrides", facts.overrides_left_out)
     details: list[str] = []
+    warnings: list[str] = []
     data: dict[str, Any] = {}
     by_name = {cluster.metadata.name: cluster for cluster in facts.clusters}
     for name in clusters:
@@ -117,6 +118,9 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str], go_on: C
         except OverrideError as error:
             policy = _override_policy(facts, error.policy)
             return broken("overrides", f"the copy for {name} cannot be made: {policy}: {error}", f"Correct {policy}.")
+        if done.failure is not None:
+            policy = _override_policy(facts, done.failure.policy)
+            warnings.append(f"the copy for {name} has no overrides of its namespace: {policy}: {done.failure}")
         applied = [*done.by_cluster_policies, *done.by_policies]
         if applied:
             details += [f"{name}: {rule.policy_name} ({_overriders(rule.overriders)})" for rule in applied]
@@ -124,7 +128,7 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str], go_on: C
     policies = {text for names_ in data.values() for text in names_}
     many = f"{len(policies)} override policies take effect" if policies else "none take effect"
     sentence = "1 override policy takes effect" if len(policies) == 1 else many
-    return Link("overrides", sentence, details=details, data={"applied": data})
+    return Link("overrides", sentence, details=details, data={"applied": data}, warnings=warnings)
 
 
 def _override_policy(facts: Facts, name: str) -> str:
