@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from karmada.api import finalizers
 from karmada.api.codec import from_tree
 from karmada.api.feature_gates import FeatureGates
-from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy
+from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, Placement, PropagationPolicy
 from karmada.api.work.v1alpha2 import (
     ClusterResourceBinding,
     ReplicaRequirements,
@@ -18,10 +19,12 @@ from karmada.policies.binding import (
     BindingRefused,
     Workload,
     build_spec,
+    following,
     merge_spec,
     new_binding,
     objection,
     owner_of,
+    reference_to,
     withheld_fields,
 )
 from karmada.policies.claims import ClaimMetadata
@@ -117,6 +120,16 @@ def test_a_namespaces_policy_says_where_grants_and_limits_are_and_neither_how_lo
     made = build_spec(template, wide, Workload(), no_class, gates())
     assert (made.conflict_resolution, made.preserve_resources_on_deletion) == ("Overwrite", True)
     assert made.suspension is not None
+
+
+def test_a_binding_follows_its_resource_and_neither_another_one_nor_instead_of_its_requirers() -> None:
+    first, now = (reference_to({**GRANT, "metadata": {"uid": "u", "resourceVersion": v, "name": "g"}}) for v in "12")
+    placed = ResourceBinding(spec=ResourceBindingSpec(resource=first, placement=Placement(), propagate_deps=True))
+    followed = following(placed, now)
+    assert followed.spec == msgspec.structs.replace(placed.spec, resource=now)
+    dependency = ResourceBinding(spec=ResourceBindingSpec(resource=first))
+    assert following(dependency, now) is dependency
+    assert following(placed, msgspec.structs.replace(now, uid="later")) is placed
 
 
 def test_fields_without_effect_on_grants_and_limits_are_named() -> None:

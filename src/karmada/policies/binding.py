@@ -85,6 +85,27 @@ def owner_of(template: JSONObject) -> OwnerReference:
     )
 
 
+def reference_to(template: JSONObject) -> ObjectReference:
+    """The reference by which a binding names its resource, in the state that the resource has now."""
+    metadata = template["metadata"]
+    return ObjectReference(
+        api_version=template["apiVersion"],
+        kind=template["kind"],
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+        resource_version=metadata.get("resourceVersion", ""),
+    )
+
+
+def following(binding: ResourceBinding, resource: ObjectReference) -> ResourceBinding:
+    """A binding that a policy made, of the present state of its resource and else as it was. That of a dependency is
+    its requirers' to keep, and that of an earlier resource of the name goes."""
+    if binding.spec.placement is None or binding.spec.resource.uid != resource.uid:
+        return binding
+    return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, resource=resource))
+
+
 def build_spec(
     template: JSONObject, policy: Policy, workload: Workload, find_priority: FindPriority, gates: FeatureGates
 ) -> ResourceBindingSpec:
@@ -96,14 +117,7 @@ def build_spec(
     metadata = template["metadata"]
     namespace = metadata.get("namespace", "")
     return ResourceBindingSpec(
-        resource=ObjectReference(
-            api_version=template["apiVersion"],
-            kind=template["kind"],
-            namespace=namespace,
-            name=metadata["name"],
-            uid=metadata.get("uid", ""),
-            resource_version=metadata.get("resourceVersion", ""),
-        ),
+        resource=reference_to(template),
         propagate_deps=spec.propagate_deps,
         replicas=workload.replicas,
         replica_requirements=_requirements(workload, namespace, gates),

@@ -1,8 +1,8 @@
 """Bindings of things that other resources need: who requires them, and what follows from that.
 
 A dependency has a binding without a placement of its own: it goes where its requirers go. Conflict resolution and
-preservation are the strictest wish of all requirers; when they disagree the caller gets a warning. For kinds with fields
-that people of a namespace do not write only a cluster-wide policy has a say in them, see `karmada.policies.binding`.
+preservation are the strictest wish of all requirers; when they disagree the caller gets a warning. For kinds with
+fields that people of a namespace do not write only a cluster-wide policy has a say, see `karmada.policies.binding`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from karmada.api import finalizers, labels, names
 from karmada.api.meta import ObjectMeta
 from karmada.api.work.v1alpha2 import BindingSnapshot, ObjectReference, ResourceBinding, ResourceBindingSpec
 from karmada.overrides.withheld import is_withheld
-from karmada.policies.binding import owner_of
+from karmada.policies.binding import owner_of, reference_to
 
 FindBinding = Callable[[str, str], ResourceBinding | None]
 """(namespace, name) -> a requirer's binding. One that does not exist has no wishes; who cannot do without raises."""
@@ -72,7 +72,7 @@ def attach(
         namespace=independent.metadata.namespace, name=independent.metadata.name, clusters=independent.spec.clusters
     )
     key, value = dependency_label(independent)
-    resource = _reference(dependency)
+    resource = reference_to(dependency)
     if existing is None:
         metadata = ObjectMeta(
             name=names.binding_name(resource.kind, resource.name),
@@ -168,15 +168,3 @@ def _wish(requirer: ResourceBinding, resource: ObjectReference) -> tuple[str, bo
         return "Abort", False
     resolution = "Overwrite" if spec.conflict_resolution == "Overwrite" else "Abort"
     return resolution, bool(spec.preserve_resources_on_deletion)
-
-
-def _reference(dependency: Mapping[str, Any]) -> ObjectReference:
-    metadata = dependency["metadata"]
-    return ObjectReference(
-        api_version=dependency["apiVersion"],
-        kind=dependency["kind"],
-        namespace=metadata.get("namespace", ""),
-        name=metadata["name"],
-        uid=metadata.get("uid", ""),
-        resource_version=metadata.get("resourceVersion", ""),
-    )

@@ -18,7 +18,16 @@ from karmada.machinery.errors import NotFound
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
-from karmada.policies.binding import BindingRefused, Workload, build_spec, merge_spec, new_binding
+from karmada.overrides.withheld import is_withheld
+from karmada.policies.binding import (
+    BindingRefused,
+    Workload,
+    build_spec,
+    following,
+    merge_spec,
+    new_binding,
+    reference_to,
+)
 from karmada.policies.claims import Claim, ClaimMetadata, claim_metadata, claim_of, claimed, holds
 from karmada.policies.election import Policy
 
@@ -87,6 +96,18 @@ class BindingWriter:
             outcome = await self._commit_wide.ensure(name, "", lambda current: _merged(current, fresh), wide)
         if not isinstance(outcome, Unchanged):
             self._record(template, policy)
+
+    async def follow(self, template: JSONObject, policy: Policy | None = None) -> bool:
+        """Have the binding of what grants or limits something be of its resource's present state, though its policy
+        cannot be applied or there is none any more; whether it has to be. People of a namespace could else keep in
+        members what an administrator takes back. Cluster-wide policies are the administrator's own."""
+        resource = reference_to(template)
+        if not is_withheld(resource.api_version, resource.kind) or isinstance(policy, ClusterPropagationPolicy):
+            return False
+        seen = self.bindings.get(names.binding_name(resource.kind, resource.name), resource.namespace)
+        if seen is not None:
+            await self._commit.commit(seen, lambda current: following(current, resource))
+        return seen is not None
 
     def _record(self, template: JSONObject, policy: Policy) -> None:
         """Record events about a changed binding; an unchanged one was reported when it was written."""

@@ -23,6 +23,7 @@ from karmada.machinery.informers.cache import Change
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.machinery.workqueue.queue import Priority
+from karmada.overrides.withheld import is_withheld
 from karmada.policies.binding import objection
 from karmada.policies.election import explicit_priority
 
@@ -32,7 +33,7 @@ class Detector:
 
     def __init__(self, context: Context, templates: Templates) -> None:
         self._scope = context.scope
-        waiting = Waiting()
+        self._waiting = waiting = Waiting()
         self._fresh = FreshClaims()
         self._writer = BindingWriter(context)
         self._reconciler = TemplateReconciler(context, templates, self._writer, waiting, self._fresh)
@@ -127,7 +128,12 @@ class Detector:
             if change.new is not None:
                 if objection(change.new.value):
                     continue
-                self._fresh.bound(change.new.value.spec.resource, claimed_by_policy(change.new))
+                resource = change.new.value.spec.resource
+                self._fresh.bound(resource, claimed_by_policy(change.new))
+                if change.old is None and not change.initial and is_withheld(resource.api_version, resource.kind):
+                    # Its policy let it go, and its resource may have changed, before the cache showed it.
+                    for key in self._waiting.of(resource):
+                        self._enqueue(key, Cause.KARMADA)
             elif (waiting := self._reconciler.unblocked(change.key)) is not None:
                 self._enqueue(waiting, Cause.KARMADA)
 

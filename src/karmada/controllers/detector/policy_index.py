@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
+from karmada.api.work.v1alpha2 import ObjectReference
 from karmada.machinery.informers.cache import Item, Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource
@@ -93,6 +94,10 @@ class Waiting:
             del keys[key]
             if not keys:
                 del self._places[place]
+
+    def of(self, resource: ObjectReference) -> list[TemplateKey]:
+        """A resource, if it waits."""
+        return list(self._places.get((resource.api_version, resource.kind, resource.namespace, resource.name), ()))
 
     def reached_by(self, policy: PropagationPolicy | ClusterPropagationPolicy) -> Iterator[tuple[TemplateKey, bool]]:
         """The waiting resources a policy may choose, and whether it does; each as it is when its turn comes.

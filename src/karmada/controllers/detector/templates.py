@@ -83,6 +83,7 @@ class TemplateReconciler:
         else:
             self._waiting.discard(key)
         if policy is None:
+            await self._writer.follow(template)
             return DONE
         return await self._apply(key, template, policy, cause)
 
@@ -139,9 +140,12 @@ class TemplateReconciler:
 
     async def _apply(self, key: TemplateKey, template: JSONObject, policy: Policy, cause: Cause) -> Result:
         missing = self.missing_override(policy)
-        if missing is not None:
-            return Retry(f"{applying(policy)} waits for override policy {missing}, which does not exist")
         about = ObjectReference.to(template)
+        if missing is not None:
+            text = f"{applying(policy)} waits for override policy {missing}, which does not exist"
+            if await self._writer.follow(template, policy):
+                self._recorder.event(about, events.WARNING, events.APPLY_POLICY.failed, text)
+            return Retry(text)
         try:
             annotations = template["metadata"].get("annotations") or {}
             with (
@@ -155,8 +159,11 @@ class TemplateReconciler:
                     # Another policy took it over since the cache saw it, and that change is on its way here.
                     self._fresh.released(key, claim_of(policy).permanent_id)
                     return RequeueAfter(0.0) if again else DONE
-                if self._still_chooses(policy, template) and (not is_lazy(policy) or cause is Cause.USER):
-                    await self._writer.write(outcome.value, policy)
+                if self._still_chooses(policy, template):
+                    if not is_lazy(policy) or cause is Cause.USER:
+                        await self._writer.write(outcome.value, policy)
+                    else:
+                        await self._writer.follow(outcome.value, policy)
                 if not self._still_chooses(policy, template):
                     await self.release(key, outcome.value, claim_of(policy))
                     return RequeueAfter(0.0)
@@ -166,6 +173,7 @@ class TemplateReconciler:
             self._recorder.event(
                 about, events.WARNING, events.APPLY_POLICY.failed, f"{applying(policy)} failed: {error}"
             )
+            await self._writer.follow(template, policy)
             if isinstance(error, ApiError):
                 raise
             return Retry(str(error))
