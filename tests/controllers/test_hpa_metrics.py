@@ -4,6 +4,7 @@ import orjson
 import pytest
 from tests.controllers.autoscaling import CPU, CUSTOM, PERIOD, USAGES, scaling
 
+from karmada.controllers.federated_hpa import AutoscalerOptions
 from karmada.controllers.hpa_metrics import AT_ONCE
 from karmada.machinery.errors import NotFound, Unavailable
 
@@ -184,6 +185,22 @@ def test_the_metric_of_an_object_counts_as_incomplete_while_a_cluster_is_not_rea
         assert (await world.condition("ScalingActive"))[2] == f"{text}removed: m2: it is not ready"
 
     scaling(scenario)
+
+
+@pytest.mark.parametrize("answer", [values(front="100000"), Unavailable("not now")], ids=["much", "nothing"])
+def test_a_cluster_that_does_not_run_the_workload_has_no_say_in_the_metric_of_an_object(answer):
+    async def scenario(world):
+        first, second = (world.members[name].transport for name in ("m1", "m2"))
+        first.answers[HITS], second.answers[HITS] = answer, values(front="10")
+        await world.members["m2"].run(2)
+        await world.template(2)
+        await world.bind("m2")
+        await world.autoscale({"type": "Object", "object": SOURCES["object"]})
+        await world.sleep(PERIOD * 2)
+        assert await world.replicas() == 1
+        assert HITS not in {path for path, _ in first.asked}
+
+    scaling(scenario, AutoscalerOptions(stabilization=0))
 
 
 def test_pods_without_a_metric_and_pods_of_others_are_left_out():

@@ -122,7 +122,7 @@ class FederatedHPAController:
         answers = Answers(context.clock, keep=options.period / 2)
         reader = MemberReader(context.client, members, readable or members, clusters, answers)
         self._targets = HpaTargets(context.client, templates, bindings, clusters, reader)
-        self._metrics = HpaMetrics(context.client, clusters, reader, answers)
+        self._metrics = HpaMetrics(context.client, reader, answers)
         self._room = HpaRoom(clusters, context.gates) if context.gates.enabled("RoomAwareScaling") else None
         self._selectors = SelectorIndex()
         self._memory: dict[Key, Memory] = {}

@@ -10,14 +10,11 @@ from weakref import WeakValueDictionary
 
 from karmada.api import label_selector
 from karmada.api.autoscaling.v1alpha1 import MetricIdentifier, MetricSpec, ObjectMetricSource
-from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.controllers.clusters import is_ready
 from karmada.controllers.hpa_members import MemberReader, Metric
 from karmada.controllers.hpa_targets import Observed, Target, unread_text
 from karmada.machinery.client import Client
 from karmada.machinery.codec import reading
 from karmada.machinery.errors import NotFound
-from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, Request, Verb
 from karmada.membership.answers import Answers, Missing, Unread
 from karmada.policies.autoscaling.evaluation import Reading, Total
@@ -36,9 +33,8 @@ _EXTERNAL_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:-]*[A-Za-z0-9])?")
 class HpaMetrics:
     """Reads a metric from every member at once."""
 
-    def __init__(self, client: Client, clusters: Informer[Cluster], reader: MemberReader, answers: Answers) -> None:
+    def __init__(self, client: Client, reader: MemberReader, answers: Answers) -> None:
         self._client = client
-        self._clusters = clusters
         self._reader = reader
         self._answers = answers
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
@@ -101,10 +97,9 @@ class HpaMetrics:
         return samples
 
     async def _object(self, source: ObjectMetricSource, target: Target) -> Total:
-        """The sum over all clusters that have the object, as the metrics adapter makes it."""
+        """The sum over the target's clusters that have the object; others have no say in its replicas."""
         metric, described = _metric(source.metric), source.described_object
-        clusters = [cluster.metadata.name for cluster in self._clusters.values() if is_ready(cluster)]
-        namespace = target.key.namespace
+        clusters, namespace = target.ready, target.key.namespace
         answers = await asyncio.gather(
             *(_outcome(self._reader.value(cluster, namespace, described, metric)) for cluster in clusters)
         )
