@@ -129,10 +129,10 @@ class Scaling:
         self.controller = controller
         self.sleep = plane.clock.sleep
 
-    async def bind(self, *clusters, kind="deployment", **spec):
-        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
+    async def bind(self, *clusters, name="web", kind="deployment", **spec):
+        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name}
         scheduled = [{"name": cluster, "replicas": 1} for cluster in clusters]
-        metadata = {"name": f"web-{kind}", "namespace": "default"}
+        metadata = {"name": f"{name}-{kind}", "namespace": "default"}
         await self.client.resource(BINDINGS).create(
             {"metadata": metadata, "spec": {"resource": reference, "clusters": scheduled, **spec}}
         )
@@ -140,8 +140,8 @@ class Scaling:
     async def rebind(self, patch):
         await self.client.resource(BINDINGS).patch("web-deployment", patch, "default")
 
-    async def template(self, replicas, labels=CLAIM):
-        await self.client.resource(DEPLOYMENTS).create(deployment(replicas, labels))
+    async def template(self, replicas, labels=CLAIM, name="web"):
+        await self.client.resource(DEPLOYMENTS).create(deployment(replicas, labels, name))
 
     async def autoscale(self, *metrics, name="web", target=None, minimum=1, maximum=20, **spec):
         target = target or {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
@@ -170,15 +170,15 @@ class Scaling:
         return (await self.client.resource(DEPLOYMENTS).get("web", "default"))["spec"]["replicas"]
 
 
-def deployment(replicas, labels):
-    """A Deployment of pods that ask for a tenth of a CPU."""
+def deployment(replicas, labels, name="web"):
+    """A Deployment of pods that are labelled with its name and ask for a tenth of a CPU."""
     container = {"name": "app", "image": "nginx", "resources": {"requests": {"cpu": "100m"}}}
     return {
-        "metadata": {"name": "web", "namespace": "default", "labels": labels},
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
         "spec": {
             "replicas": replicas,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}},
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}},
         },
     }
 

@@ -149,6 +149,47 @@ def test_an_autoscaler_that_is_alone_asks_for_its_own_pods_only():
     scaling(scenario)
 
 
+def scale_of(selector):
+    return {"spec": {"replicas": 1}, "status": {"replicas": 1, "selector": selector}}
+
+
+def test_a_member_that_says_its_workload_selects_all_pods_stops_no_autoscaler_of_others():
+    async def scenario(world):
+        world.members.pulled = {"m1"}
+        answers = world.members["m1"].transport.answers
+        answers["apps/v1/deployments/bait/scale"] = scale_of("!zzz")
+        await world.members["m1"].pod("bait-0", {"app": "bait"})
+        world.members["m1"].use({"bait-0": "50m"})
+        await world.template(1, name="bait")
+        await world.bind("m1", name="bait")
+        await world.autoscale(CPU, name="bait", target=target("Deployment", "apps/v1") | {"name": "bait"})
+        await world.members["m2"].run(1)
+        await world.template(1)
+        await world.bind("m2")
+        await world.autoscale(CPU, maximum=2)
+        await world.sleep(PERIOD * 2)
+        assert (await world.condition("ScalingActive"))[:2] == ("True", "ValidMetricFound")
+        assert await world.replicas() == 2
+
+    scaling(scenario)
+
+
+def test_each_member_is_asked_for_metrics_by_its_own_selector():
+    async def scenario(world):
+        world.members.pulled = {"m1"}
+        await world.members["m1"].run(1)
+        await world.members["m2"].run(1)
+        world.members["m1"].transport.answers["apps/v1/deployments/web/scale"] = scale_of("!zzz")
+        await world.template(2)
+        await world.bind("m1", "m2")
+        await world.autoscale(CPU)
+        await world.sleep(1)
+        assert [one[1] for one in world.members["m1"].transport.asked if one[0] == USAGES] == ["!zzz"]
+        assert [one[1] for one in world.members["m2"].transport.asked if one[0] == USAGES] == ["app=web"]
+
+    scaling(scenario)
+
+
 @pytest.mark.parametrize(
     ("answer", "unread"),
     [

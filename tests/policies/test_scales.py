@@ -18,6 +18,7 @@ from karmada.policies.autoscaling.scales import (
     is_known,
     scale_of_answer,
     scale_of_workload,
+    selector_of_template,
 )
 from karmada.policies.autoscaling.status import StatusDraft
 
@@ -51,6 +52,23 @@ def test_a_scale_that_names_no_replicas_asks_for_none(answer: dict[str, Any], sc
 
 def test_a_scale_of_which_nothing_is_known_is_of_nothing() -> None:
     assert WorkloadScale() == (0, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("template", "selector"),
+    [
+        ({"spec": {"selector": WEB}}, "app=web"),
+        ({"spec": {"selector": {"app": "web"}}}, "app=web"),
+        ({"spec": {"selector": "app in (web)"}}, "app in (web)"),
+        ({"spec": {"selector": {"app": {"name": "web"}}}}, ""),
+        ({"spec": {"selector": "app in"}}, ""),
+        ({"spec": {"selector": 7}}, ""),
+        ({"spec": {}, "status": {"selector": "!zzz"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_selector_of_a_template_is_that_of_its_spec(template: dict[str, Any], selector: str) -> None:
+    assert selector_of_template(orjson.dumps(template)) == selector
 
 
 def test_the_scale_of_kinds_of_apps_follows_from_their_objects() -> None:

@@ -219,12 +219,12 @@ class FederatedHPAController:
         self, autoscaler: FederatedHPA, key: Key, target: Target, observed: Observed, draft: StatusDraft
     ) -> Decision | None:
         """What the metrics come to; None when it is not clear whose pods these are."""
-        if not self._is_unambiguous(autoscaler, key, observed, draft):
+        if not self._is_unambiguous(autoscaler, key, target, observed, draft):
             return None
         workload = Workload(
             target.scale.replicas,
-            observed.scale.status_replicas,
-            observed.scale.replicas / target.scale.replicas,
+            observed.status_replicas,
+            observed.replicas / target.scale.replicas,
             tuple(one.pod for pods in observed.pods.values() for one in pods),
         )
         options, now = self._options, self._clock.now()
@@ -252,9 +252,15 @@ class FederatedHPAController:
         self._figures.pull_metrics.observe(perf_counter() - started, result, kind)
         return reading
 
-    def _is_unambiguous(self, autoscaler: FederatedHPA, key: Key, observed: Observed, draft: StatusDraft) -> bool:
-        """Whether no other autoscaler scales the same pods."""
-        selector = observed.scale.selector
+    def _is_unambiguous(
+        self, autoscaler: FederatedHPA, key: Key, target: Target, observed: Observed, draft: StatusDraft
+    ) -> bool:
+        """Whether no other autoscaler scales the same pods, by the selectors of the templates: what a member says its
+        pods are selected by must not decide about the pods of others."""
+        selector = target.scale.selector
+        if not selector:
+            self._selectors.drop(key.namespace, key.name)
+            return True
         self._selectors.put(key.namespace, key.name, label_selector.parse(selector))
         others = {key.name}
         for pods in observed.pods.values():

@@ -66,7 +66,7 @@ class HpaMetrics:
         clusters = list(observed.pods)
         namespace = target.key.namespace
         answers = await asyncio.gather(
-            *(_outcome(self._reader.usages(cluster, namespace, observed.narrowed)) for cluster in clusters)
+            *(_outcome(self._reader.usages(cluster, namespace, observed.narrowed[cluster])) for cluster in clusters)
         )
         known = _usable(clusters, answers, "resource metrics API")
         usages = [
@@ -83,7 +83,10 @@ class HpaMetrics:
         clusters = list(observed.pods)
         namespace = target.key.namespace
         answers = await asyncio.gather(
-            *(_outcome(self._reader.values(cluster, namespace, metric, observed.narrowed)) for cluster in clusters)
+            *(
+                _outcome(self._reader.values(cluster, namespace, metric, observed.narrowed[cluster]))
+                for cluster in clusters
+            )
         )
         known = _usable(clusters, answers, "custom metrics API")
         samples = {

@@ -25,7 +25,13 @@ from karmada.machinery.transport import JSONObject, Request, Verb
 from karmada.membership.answers import Unread
 from karmada.policies.autoscaling.limits import ABLE_TO_SCALE, Condition
 from karmada.policies.autoscaling.readings import LabelledPod
-from karmada.policies.autoscaling.scales import WorkloadScale, is_known, scale_of_answer, scale_of_workload
+from karmada.policies.autoscaling.scales import (
+    WorkloadScale,
+    is_known,
+    scale_of_answer,
+    scale_of_workload,
+    selector_of_template,
+)
 
 
 class Stopped(Exception):
@@ -46,6 +52,7 @@ class Target:
     key: Key
     resource_version: str
     scale: WorkloadScale
+    """What the template asks for; its selector is that of the template's spec, empty where the spec has none."""
     ready: tuple[str, ...]
     not_ready: tuple[str, ...]
     binding: ResourceBinding | None = None
@@ -56,14 +63,15 @@ class Target:
 class Observed:
     """A workload in the clusters that answered."""
 
-    scale: WorkloadScale
-    """Replicas of all of them together."""
+    replicas: int
+    """Of all of them together, as are those that they have."""
+    status_replicas: int
     pods: dict[str, list[LabelledPod]]
     """By cluster."""
     unread: dict[str, str]
     """Clusters that gave no answer, and why."""
-    narrowed: str
-    """The selector that metrics may be asked for with; empty when others share the answers."""
+    narrowed: dict[str, str]
+    """By cluster, the selector that its metrics may be asked for with; empty when others share the answers."""
 
 
 class HpaTargets:
@@ -111,8 +119,8 @@ class HpaTargets:
         answers = await asyncio.gather(*(self._in_cluster(cluster, target, alone) for cluster in target.ready))
         pods: dict[str, list[LabelledPod]] = {}
         unread: dict[str, str] = {}
+        narrowed: dict[str, str] = {}
         replicas = status_replicas = 0
-        selector = ""
         for cluster, answer in zip(target.ready, answers, strict=True):
             if isinstance(answer, str):
                 unread[cluster] = answer
@@ -120,13 +128,13 @@ class HpaTargets:
                 scale, found = answer
                 pods[cluster] = found
                 replicas, status_replicas = replicas + scale.replicas, status_replicas + scale.status_replicas
-                selector = selector or scale.selector
+                narrowed[cluster] = scale.selector if alone else ""
         if replicas == 0:
             why = "failed to get replicas in any of clusters, possibly because all of clusters are not ready"
             if unread:
                 why += f" ({unread_text(unread)})"
             raise Stopped(events.FAILED_GET_SCALE, "get the target's current scale", why)
-        return Observed(WorkloadScale(replicas, status_replicas, selector), pods, unread, selector if alone else "")
+        return Observed(replicas, status_replicas, pods, unread, narrowed)
 
     async def _in_cluster(
         self, cluster: str, target: Target, alone: bool
@@ -177,7 +185,8 @@ class HpaTargets:
             if is_known(served.type.group, served.type.resource):
                 return reading(scale_of_workload, item.body)
             request = Request(Verb.GET, served.type, item.key.namespace, item.key.name, "scale")
-            return reading(scale_of_answer, await self._client.transport.send(request))
+            scale = reading(scale_of_answer, await self._client.transport.send(request))
+            return scale._replace(selector=selector_of_template(item.body))
         except ApiError as error:
             raise Stopped(events.FAILED_GET_SCALE, "get the target's current scale", str(error)) from error
 
