@@ -210,6 +210,25 @@ async def test_without_a_multicluster_service_the_clusters_of_the_binding_answer
             await spread(federation, client, {ONE, TWO})
 
 
+async def test_a_cluster_that_is_reached_directly_answers_at_declared_addresses_only() -> None:
+    async with world() as federation, gateway(federation, direct={ONE}) as serving:
+        await federation.apply(TEMPLATES, INGRESS)
+        async with Client(serving.http_port) as client:
+            for ranges, remedy in ((None, "annotate the cluster"), ("192.0.2.0/24", "is no address in its pod CIDRs")):
+                noted = {"metadata": {"annotations": {"network.karmada.io/pod-cidrs": ranges}}}
+                await federation.hub.resource(CLUSTERS).patch(ONE, noted)
+
+                async def is_refused(remedy: str = remedy) -> bool:
+                    found = (await ingress_status(federation)).get("conditions") or ()
+                    return any(each["reason"] == "AddressRefused" and remedy in each["message"] for each in found)
+
+                await federation.eventually(is_refused)
+                await spread(federation, client, {TWO})
+            noted = {"metadata": {"annotations": {"network.karmada.io/pod-cidrs": "0.0.0.0/0"}}}
+            await federation.hub.resource(CLUSTERS).patch(ONE, noted)
+            await spread(federation, client, {ONE, TWO})
+
+
 async def test_slices_exported_to_the_control_plane_are_used_without_asking_members() -> None:
     async with world() as federation, gateway(federation) as serving:
         await federation.apply(TEMPLATES)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
 from karmada.gateway.balancing import EJECTED_SECONDS, FAILURES, Balancer, may_retry
-from karmada.gateway.endpoints import Endpoint, Standing, of_slices, port_name, provider_of, standing
+from karmada.gateway.endpoints import Endpoint, Standing, objection, of_slices, port_name, provider_of, standing
+from karmada.works.networks import parse
 
 
 def endpoints(**clusters: int) -> list[Endpoint]:
@@ -117,14 +118,39 @@ def one_slice(namespace: str = "d", **more: Any) -> dict[str, Any]:
 
 
 def test_ready_endpoints_of_a_named_port() -> None:
-    assert of_slices([("one", one_slice())], "http") == [Endpoint("one", "d", "p1", "10.0.0.1", 8080)]
-    assert of_slices([("one", one_slice())], "dns") == []
+    assert of_slices([("one", one_slice())], "d", "http") == [Endpoint("one", "d", "p1", "10.0.0.1", 8080)]
+    assert of_slices([("one", one_slice())], "d", "dns") == []
 
 
 @pytest.mark.parametrize("reference", [{"name": "p", "namespace": "kube-system"}, {"name": "../../secrets/x"}])
 def test_a_slice_cannot_lead_to_pods_of_another_namespace(reference: dict[str, str]) -> None:
     hostile = one_slice(endpoints=[{"addresses": ["10.0.0.1"], "targetRef": {"kind": "Pod", **reference}}])
-    assert of_slices([("one", hostile)], "http") == []
+    assert of_slices([("one", hostile)], "d", "http") == []
+
+
+@pytest.mark.parametrize("namespace", ["x/../../../member2/proxy/api/v1/namespaces/d", "a?x=", "a#", "other", "", None])
+def test_a_slice_of_another_namespace_than_the_services_is_left_out(namespace: str) -> None:
+    hostile = one_slice(namespace, endpoints=[{"addresses": ["10.0.0.9"], "targetRef": {"kind": "Pod", "name": "p"}}])
+    found = of_slices([("hostile", hostile), ("hostile", {"metadata": {}}), ("one", one_slice())], "d", "http")
+    assert [each.cluster for each in found] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "address", "why"),
+    [
+        ("10.1.0.0/16,fd00::/48", "10.1.0.9", ""),
+        ("10.1.0.0/16,fd00::/48", "fd00::9", ""),
+        ("10.1.0.0/16", "10.96.0.1", "'10.96.0.1' is no address in its pod CIDRs"),
+        ("10.1.0.0/16", "node-1", "'node-1' is no address in its pod CIDRs"),
+        ("", "10.1.0.9", "its pod CIDRs are not declared: annotate the cluster with network.karmada.io/pod-cidrs"),
+        ("everything", "10.1.0.9", "annotation network.karmada.io/pod-cidrs: 'everything' is no CIDR"),
+    ],
+)
+def test_connections_are_made_to_declared_addresses_only(ranges: str, address: str, why: str) -> None:
+    for network in (parse("", ranges), parse("backbone", ranges)):
+        found = objection(address, network)
+        assert found.startswith(why)
+        assert bool(found) == bool(why)
 
 
 def test_ports_by_name_and_number() -> None:
@@ -144,7 +170,7 @@ def test_ports_by_name_and_number() -> None:
     ],
 )
 def test_a_slice_of_another_shape_takes_no_other_clusters_endpoints_along(wrong: dict[str, Any]) -> None:
-    found = of_slices([("hostile", one_slice() | wrong), ("one", one_slice())], "http")
+    found = of_slices([("hostile", one_slice() | wrong), ("one", one_slice())], "d", "http")
     assert [each.cluster for each in found] == ["one"]
 
 

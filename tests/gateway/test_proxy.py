@@ -16,7 +16,7 @@ from karmada.gateway.metrics import GatewayMetrics
 from karmada.gateway.proxy import Gateway, Times, broke_off
 from karmada.gateway.routes import IngressKey, Route
 from karmada.gateway.rules import Backend
-from karmada.gateway.upstream_routes import ThroughClusterProxy, UpstreamRoute, direct_route
+from karmada.gateway.upstream_routes import ThroughClusterProxy, UpstreamRoute
 from karmada.machinery.http.target import Target
 from karmada.machinery.httpserver.model import HttpRequest
 from karmada.machinery.httpserver.parsing import Limits
@@ -467,24 +467,6 @@ async def test_the_way_through_the_control_plane() -> None:
     assert (way.to.host, way.to.port, way.base) == ("hub", 8080, expected)
     with pytest.raises(Broken, match="names no pod"):
         await find(Endpoint("member1", "shop", "", "10.0.0.1", 8080))
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "169.254.169.254",
-        "0.0.0.0",
-        "::1",
-        "224.0.0.1",
-        "metadata.internal",
-        "::ffff:127.0.0.1",
-        "::ffff:a9fe:a9fe",
-    ],
-)
-async def test_a_hostile_slice_does_not_lead_to_the_gateways_own_neighbourhood(address: str) -> None:
-    with pytest.raises(Broken):
-        await direct_route(Endpoint("member1", "shop", "p", address, 80))
 
 
 async def test_the_access_log_holds_no_query_and_no_line_breaks(caplog: Any) -> None:

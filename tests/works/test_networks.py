@@ -151,6 +151,35 @@ def test_an_address_is_of_the_pods_in_whose_range_it_is(address: str, held: bool
     assert network.holds(address) is held
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "169.254.169.254",
+        "0.0.0.0",
+        "224.0.0.1",
+        "::",
+        "::1",
+        "fe80::1",
+        "ff02::1",
+        "::7f00:1",
+        "::ffff:127.0.0.1",
+        "::ffff:a9fe:a9fe",
+        "::ffff:0:7f00:1",
+        "64:ff9b::7f00:1",
+        "64:ff9b:1::7f00:1",
+        "2001:0:7f00:1::1",
+        "2002:7f00:1::1",
+        "metadata.internal",
+    ],
+)
+def test_no_pod_has_an_address_of_the_callers_own_neighbourhood(address: str) -> None:
+    network = parse("", "0.0.0.0/0,::/0")
+
+    assert network is not None
+    assert not network.holds(address)
+
+
 def test_sixteen_networks_and_ranges_may_be_declared() -> None:
     found = parse(
         ",".join(f"n{number}" for number in range(16)), ",".join(f"10.{number}.0.0/16" for number in range(16))

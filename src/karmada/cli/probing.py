@@ -23,7 +23,7 @@ from karmada.cli.session import Session
 from karmada.explain.check.network import Tried
 from karmada.machinery.errors import ApiError
 from karmada.machinery.resource import Scope
-from karmada.works.networks import Network, can_be_a_pods, overlap
+from karmada.works.networks import Network, overlap
 
 JSONObject = dict[str, Any]
 SECONDS = 3
@@ -76,7 +76,7 @@ class Prober:
             for endpoint in one.get("endpoints") or ():
                 address = str((endpoint.get("addresses") or [""])[0])
                 is_ready = (endpoint.get("conditions") or {}).get("ready") is not False
-                if is_ready and can_be_a_pods(address) and there.holds(address):
+                if is_ready and there.holds(address):
                     return address, ports[0]
         raise CommandError(f"no endpoint is ready in namespace {self._namespace} of {access.name}")
 

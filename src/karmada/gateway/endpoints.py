@@ -11,6 +11,7 @@ from karmada.api.name_rules import dns_subdomain
 from karmada.api.networking.v1alpha1 import MultiClusterService
 from karmada.api.remedy.v1alpha1 import RemedyAction
 from karmada.machinery.transport import JSONObject
+from karmada.works.networks import Network
 
 DERIVED = "derived-"
 
@@ -49,6 +50,18 @@ def standing(cluster: Cluster | None) -> Standing:
     return Standing.UP if ready else Standing.DOWN
 
 
+def objection(address: str, network: Network | None) -> str:
+    """Why no connection is made to an address that a member sent; empty when its pods may have it. Members say the
+    addresses of endpoints, administrators what networks clusters have."""
+    if network is None or not (network.ranges or network.problem):
+        return f"its pod CIDRs are not declared: annotate the cluster with {annotations.POD_CIDRS}"
+    if network.problem:
+        return f"annotation {network.problem}"
+    if not network.holds(address):
+        return f"{address[:63]!r} is no address in its pod CIDRs, which its annotation {annotations.POD_CIDRS} declares"
+    return ""
+
+
 def port_name(wanted: str | int, declared: Sequence[tuple[str, int]]) -> str | None:
     """The name of a Service's port by its name or number; None when the Service has no such port."""
     return next((name for name, number in declared if wanted in (name or number, number)), None)
@@ -61,28 +74,30 @@ def declared_ports(service: JSONObject | None, exposed: MultiClusterService | No
     return [(port.name, port.port) for port in exposed.spec.ports] if exposed is not None else []
 
 
-def of_slices(slices: Iterable[tuple[str, JSONObject]], name: str) -> list[Endpoint]:
-    """The ready endpoints of slices, each with its cluster, for the port of a name.
+def of_slices(slices: Iterable[tuple[str, JSONObject]], namespace: str, name: str) -> list[Endpoint]:
+    """The ready endpoints of a Service in a namespace, of slices with their clusters, for the port of a name.
 
-    Members send what they like: a slice of another shape is passed over, and takes no other cluster's endpoints along.
+    Members send what they like: a slice of another namespace or shape is passed over, and takes no other cluster's
+    endpoints along.
     """
     found: dict[Endpoint, None] = {}
     for cluster, one in slices:
         try:
-            found.update(dict.fromkeys(_of_slice(cluster, one, name)))
+            if one["metadata"]["namespace"] == namespace:
+                found.update(dict.fromkeys(_of_slice(cluster, one, namespace, name)))
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             continue
     return sorted(found)
 
 
-def _of_slice(cluster: str, one: JSONObject, name: str) -> list[Endpoint]:
+def _of_slice(cluster: str, one: JSONObject, namespace: str, name: str) -> list[Endpoint]:
     found: list[Endpoint] = []
     number = _port(one, name)
     for endpoint in (one.get("endpoints") or ()) if number else ():
         if not is_ready(endpoint) or not endpoint.get("addresses"):
             continue
         reference = endpoint.get("targetRef") or {}
-        namespace, pod = str(one["metadata"].get("namespace", "")), ""
+        pod = ""
         if reference.get("kind") == "Pod":
             # Whoever may write slices in one namespace must not reach the pods of another through the gateway.
             if reference.get("namespace", namespace) != namespace or dns_subdomain(str(reference.get("name"))):

@@ -38,19 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         https=None if flags.https_bind_address in ("", "0") else address(flags.https_bind_address),
         addresses=flags.publish_address,
         class_name=flags.ingress_class,
+        direct=_All() if "*" in flags.direct_clusters else frozenset(flags.direct_clusters),
         max_body=flags.max_body_mebibytes * MIB,
         max_connections=flags.max_connections,
         times=Times(flags.connect_timeout, flags.answer_timeout),
     )
     target = target_of(flags)
-    direct = _All() if "*" in flags.direct_clusters else frozenset(flags.direct_clusters)
 
     def open_member(cluster: str) -> Transport:
         return HttpTransport(target._replace(server=f"{target.server}{PROXY}/{cluster}/proxy"), agent=COMPONENT)
 
     async def body(process: Process) -> None:
         informers = InformerFactory(process.client, process.supervisor)
-        routes = UpstreamRoutes(direct, ThroughClusterProxy(target))
+        routes = UpstreamRoutes(options.direct, ThroughClusterProxy(target))
         gateway = GatewayService(process.client, informers, process.supervisor, options, routes, open_member)
         process.diagnostics.readiness["routes"] = gateway.is_ready
         process.registry.register(gateway.metrics)
@@ -75,7 +75,7 @@ def parser() -> FlagParser:
     add("--https-bind-address", default=":8443", help="Where to serve HTTPS; 0 for nowhere.")
     add("--publish-address", type=items, default=(), help="Addresses for the status of ingresses, by commas.")
     add("--ingress-class", default="karmada", help="Serves ingresses of this class, and those that name none.")
-    add("--direct-clusters", type=items, default=(), help="Clusters whose pod network is routed from here; * for all.")
+    add("--direct-clusters", type=items, default=(), help="Clusters whose pod CIDRs are routed from here; * for all.")
     add("--connect-timeout", type=seconds, default=2.0, help="For a connection to an endpoint.")
     add("--answer-timeout", type=seconds, default=60.0, help="For the head of an answer, and between its parts.")
     add("--max-body-mebibytes", type=int, default=10, help="Largest body of a request.")

@@ -7,7 +7,7 @@ Endpoints come from slices that were exported to the control plane (ServiceImpor
 the providers of a MultiClusterService, else the clusters that the Service was propagated to.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from OpenSSL import SSL
@@ -20,7 +20,17 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.apiserver.requests import offload
 from karmada.gateway.balancing import Balancer
 from karmada.gateway.certificates import BadCertificate, Certificates, context_of
-from karmada.gateway.endpoints import DERIVED, Standing, declared_ports, of_slices, port_name, provider_of, standing
+from karmada.gateway.endpoints import (
+    DERIVED,
+    Endpoint,
+    Standing,
+    declared_ports,
+    objection,
+    of_slices,
+    port_name,
+    provider_of,
+    standing,
+)
 from karmada.gateway.gateway_api import GatewayApi
 from karmada.gateway.making import NOTHING, made
 from karmada.gateway.members import SLICES, MemberSlices, OpenMember, ServiceKey
@@ -36,6 +46,8 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import GroupVersionResource, JSONObject
 from karmada.membership import objects
 from karmada.membership.component_roles import CERTIFICATE_ROLE, user_of
+from karmada.works.networks import Network
+from karmada.works.networks import declared as declared_network
 
 SERVICES = GroupVersionResource("", "v1", "services")
 ROUTES = "routes"
@@ -70,9 +82,12 @@ class GatewayReconcilers:
         report: Callable[[IngressKey], None],
         class_name: str = "",
         clock: Clock = REAL,
+        direct: Container[str] = (),
     ) -> None:
-        """`report` hears of ingresses whose status may have to change."""
+        """`report` hears of ingresses whose status may have to change; `direct` are clusters whose endpoints are
+        connected to at their own addresses."""
         self._client = client
+        self._direct = direct
         self._report = report
         self._class = class_name
         self._certificates = certificates
@@ -197,6 +212,7 @@ class GatewayReconcilers:
         problems: list[Problem],
     ) -> None:
         seen: dict[str, Standing] = {}
+        refused: dict[str, str] = {}
         self._balanced[key] = list(backends)
         for backend in backends:
             port = port_name(backend.port, declared)
@@ -204,7 +220,8 @@ class GatewayReconcilers:
                 known = ", ".join(f"{number} {named}".strip() for named, number in declared) or "none"
                 text = f"Service {key[0]}/{key[1]} has no port {backend.port}; it has: {known}"
                 problems.append(Problem("PortNotFound", text))
-            found = of_slices(slices, port) if port is not None else []
+            found = of_slices(slices, key[0], port) if port is not None else []
+            found = self._without_refused(found, refused)
             stands = {each.cluster: standing(self._clusters.get(each.cluster)) for each in found}
             seen |= stands
             balancer = self.balancers.setdefault(backend, Balancer())
@@ -212,8 +229,12 @@ class GatewayReconcilers:
                 [each for each in found if stands[each.cluster] is Standing.UP],
                 [each for each in found if stands[each.cluster] is Standing.DOWN],
             )
-            if not (balancer.endpoints or balancer.spare) and not problems:
+            if not (balancer.endpoints or balancer.spare) and not problems and not refused:
                 problems.append(Problem("NoEndpoints", f"no endpoint of {backend} is ready in any cluster"))
+        problems += [
+            Problem("AddressRefused", f"endpoints of {key[0]}/{key[1]} in {cluster} are left out: {why}")
+            for cluster, why in sorted(refused.items())
+        ]
         state = ServiceState(
             tuple(sorted(name for name, how in seen.items() if how is not Standing.BLOCKED)),
             tuple(sorted(name for name, how in seen.items() if how is Standing.BLOCKED)),
@@ -223,6 +244,21 @@ class GatewayReconcilers:
             self.states[key] = state
             for ingress in {ingress for backend in backends for ingress in self.made.users.get(backend, ())}:
                 self._report(ingress)
+
+    def _without_refused(self, found: list[Endpoint], refused: dict[str, str]) -> list[Endpoint]:
+        """The endpoints to which a connection may be made; the others' clusters are noted with the first reason."""
+        networks = {
+            name: declared_network(cluster)
+            for name in {each.cluster for each in found if each.cluster in self._direct}
+            if (cluster := self._clusters.get(name)) is not None
+        }
+        kept = []
+        for each in found:
+            if each.cluster in networks and (why := objection(each.address, networks[each.cluster])):
+                refused.setdefault(each.cluster, why)
+            else:
+                kept.append(each)
+        return kept
 
     def _imported(self, key: ServiceKey) -> list[tuple[str, JSONObject]]:
         """Slices of a Service that were exported to the control plane, with their clusters."""
@@ -315,7 +351,12 @@ class GatewayReconcilers:
 
     def _of_cluster(self, change: Change[Cluster]) -> list[ServiceKey]:
         old, new = (item.value if item is not None else None for item in (change.old, change.new))
-        return list(self.made.wanted) if old is None or new is None or standing(old) != standing(new) else []
+        return list(self.made.wanted) if old is None or new is None or _route(old) != _route(new) else []
+
+
+def _route(cluster: Cluster) -> tuple[Standing, Network | None]:
+    """What of a cluster decides whether its endpoints are asked."""
+    return standing(cluster), declared_network(cluster)
 
 
 def _service_of(item: Item[JSONObject]) -> list[str]:

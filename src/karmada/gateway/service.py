@@ -6,7 +6,7 @@
 Every replica serves; none leads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -40,6 +40,8 @@ class GatewayOptions:
     addresses: tuple[str, ...] = ()
     """Under which clients reach it, for the status of ingresses."""
     class_name: str = "karmada"
+    direct: Container[str] = ()
+    """Clusters whose endpoints are connected to at their own addresses."""
     max_body: int = 10 * MIB
     max_connections: int = 10_000
     times: Times = field(default_factory=Times)
@@ -66,7 +68,14 @@ class GatewayService:
         self._stack = AsyncExitStack()
         status = StatusWriter(client, options.addresses, clock)
         self.reconcilers = status.reconcilers = GatewayReconcilers(
-            client, informers, open_member, self._certificates, status.controller.enqueue, options.class_name, clock
+            client,
+            informers,
+            open_member,
+            self._certificates,
+            status.controller.enqueue,
+            options.class_name,
+            clock,
+            options.direct,
         )
         self._controllers = (*self.reconcilers.controllers, status.controller)
         self.metrics = GatewayMetrics(lambda: self.reconcilers.balancers)

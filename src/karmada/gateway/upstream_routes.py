@@ -1,7 +1,7 @@
 """How requests get to an endpoint: straight to its address, or through the API server of its cluster.
 
 Addresses of pods mean something only in a network that reaches them, and the same address is another pod elsewhere. So
-a route is never tried out: clusters whose pod network is routed are named by the operator, all others are reached
+a route is never tried out: clusters whose pod CIDRs are routed are named by the operator, all others are reached
 through `clusters/proxy` of the control plane (and so through the agent's tunnel, where there is one) and the member's
 own `pods/proxy`, as the gateway's user.
 """
@@ -19,7 +19,6 @@ from karmada.machinery.http.credentials import CredentialSource
 from karmada.machinery.http.target import NOTHING, Target
 from karmada.machinery.http.tls import TLSSettings
 from karmada.machinery.os_errors import spelled
-from karmada.works.networks import can_be_a_pods
 
 FINDING_SECONDS = 10.0
 """Credentials may come from a program."""
@@ -48,9 +47,7 @@ Find = Callable[[Endpoint], Awaitable[UpstreamRoute]]
 
 
 async def direct_route(endpoint: Endpoint) -> UpstreamRoute:
-    """The way to an endpoint's own address; addresses that are no pod's are refused."""
-    if not can_be_a_pods(endpoint.address):
-        raise Broken(f"{endpoint.address!r} cannot be the address of a pod", False)
+    """The way to an endpoint's own address, which `endpoints.objection` had nothing against."""
     return UpstreamRoute(Destination(endpoint.address, endpoint.port))
 
 
@@ -92,7 +89,7 @@ class UpstreamRoutes:
     """The way to each endpoint by its cluster."""
 
     direct: Container[str]
-    """Clusters whose pod network is routed."""
+    """Clusters whose pod CIDRs are routed."""
     api: Find
     near: Find = direct_route
 

@@ -8,7 +8,7 @@ addresses overlap. What is not declared is unknown: no answer is guessed.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
 from karmada.api import annotations
@@ -21,6 +21,19 @@ LARGEST = 16
 """Networks, and ranges of addresses, that one cluster may declare: every pair of clusters is compared."""
 NAMED = 5
 """Pairs that a message names."""
+_DISGUISES = tuple(
+    ip_network(text)
+    for text in (
+        "::/96",  # IPv4-compatible
+        "::ffff:0:0/96",  # IPv4-mapped
+        "::ffff:0:0:0/96",  # IPv4-translated
+        "64:ff9b::/96",  # NAT64
+        "64:ff9b:1::/48",  # NAT64 of a network of its own
+        "2001::/32",  # Teredo
+        "2002::/16",  # 6to4
+    )
+)
+"""Addresses of IPv6 that lead to one of IPv4."""
 
 
 class Reason(StrEnum):
@@ -43,24 +56,15 @@ class Network:
     """What cannot be read, with the annotation it stands in."""
 
     def holds(self, address: str) -> bool:
-        """Whether an address is one of its pods'."""
+        """Whether a text that a member sent is an address of its pods: none of the caller's own neighbourhood, however
+        large the ranges, nor one of IPv4 in disguise, which leads there as well."""
         try:
             parsed = ip_address(address)
         except ValueError:
             return False
-        return any(parsed in each for each in self.ranges)
-
-
-def can_be_a_pods(text: str) -> bool:
-    """Whether a text that a member sent can be the address of a pod: none of the caller's own neighbourhood, nor one of
-    IPv4 in disguise, which leads there as well."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        return False
-    return not (address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified)
+        if parsed.is_loopback or parsed.is_link_local or parsed.is_multicast or parsed.is_unspecified:
+            return False
+        return any(parsed in each for each in self.ranges) and not any(parsed in each for each in _DISGUISES)
 
 
 class Reach(NamedTuple):
