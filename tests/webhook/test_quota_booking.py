@@ -34,6 +34,8 @@ class Quotas:
         self.limit = limit
         self.before: Callable[[str], None] = lambda name: None
         """Called with the name of a quota before it is written."""
+        self.binding: dict[str, Any] | None = None
+        """The stored one."""
 
     async def list(self, api_version: str, kind: str, namespace: str = "") -> list[dict[str, Any]]:
         return [
@@ -44,6 +46,10 @@ class Quotas:
             }
             for name, used in self.used.items()
         ]
+
+    async def get(self, api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any] | None:
+        assert (api_version, kind) == ("work.karmada.io/v1alpha2", "ResourceBinding")
+        return self.binding if (namespace, name) == ("shop", "web-deployment") else None
 
     async def replace_status(self, api_version: str, kind: str, tree: dict[str, Any], dry_run: bool) -> None:
         name = tree["metadata"]["name"]
@@ -60,9 +66,16 @@ class Quotas:
 
 def judge(quotas: Quotas, dry_run: bool = False, before: int | None = None) -> None:
     """Have the binding judged, as new or after it had so many replicas."""
+    quotas.binding = None if before is None else with_replicas(before)
+    send(quotas, Operation.CREATE if before is None else Operation.UPDATE, quotas.binding, BINDING, dry_run)
+
+
+def send(
+    quotas: Quotas, operation: Operation, old: dict[str, Any] | None, new: dict[str, Any], dry_run: bool = False
+) -> None:
+    """Have a review judged, whatever is stored."""
     gates = DEFAULTS.with_overrides({"FederatedQuotaEnforcement": True})
-    tree, old = copy.deepcopy(BINDING), None if before is None else with_replicas(before)
-    operation = Operation.CREATE if old is None else Operation.UPDATE
+    tree, old = copy.deepcopy(new), copy.deepcopy(old)
     review = Review(operation, "shop", "web-deployment", tree, old, lambda: "id", time.time, gates, quotas, dry_run)
     asyncio.run(validate_binding(review))
 
@@ -104,6 +117,49 @@ def test_less_may_be_asked_for_where_more_is_used_than_is_allowed() -> None:
     assert quotas.used == {"first": 18}
     with pytest.raises(Denied, match="requested sum 19, limit 9"):
         judge(quotas, before=2)
+
+
+USED = {"metadata": {**BINDING["metadata"], "uid": "u", "resourceVersion": "7"}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "stored", "said"),
+    [
+        (Operation.UPDATE, None, with_replicas(8) | USED),
+        (Operation.CREATE, None, with_replicas(8) | USED),
+        (Operation.UPDATE, with_replicas(1) | USED, with_replicas(8) | USED),
+        (Operation.UPDATE, with_replicas(8) | USED, with_replicas(8)),
+        (
+            Operation.UPDATE,
+            with_replicas(8) | USED,
+            with_replicas(8) | {"metadata": USED["metadata"] | {"resourceVersion": "6"}},
+        ),
+        (
+            Operation.UPDATE,
+            with_replicas(8) | USED,
+            with_replicas(8) | {"metadata": USED["metadata"] | {"uid": "former"}},
+        ),
+    ],
+    ids=["none", "none, as new", "one that uses less", "another", "a later state", "one of the name"],
+)
+def test_a_review_gives_nothing_back_that_the_stored_binding_does_not_use(
+    operation: Operation, stored: dict[str, Any] | None, said: dict[str, Any]
+) -> None:
+    quotas = Quotas({"first": 8})
+    quotas.binding = stored
+    with pytest.raises(
+        Denied, match=r"ResourceBinding\(shop/web-deployment\) is not stored as the review has it"
+    ) as caught:
+        send(quotas, operation, said, with_replicas(0) | USED)
+    assert (caught.value.code, caught.value.reason) == (409, "Conflict")
+    assert quotas.used == {"first": 8}
+
+
+def test_a_dry_run_books_nothing() -> None:
+    quotas = Quotas({"first": 5})
+    judge(quotas, dry_run=True)
+    judge(quotas, dry_run=True, before=5)
+    assert quotas.used == {"first": 5}
 
 
 def test_a_quota_that_keeps_changing_is_a_conflict_and_nothing_is_booked() -> None:

@@ -3,6 +3,9 @@
 All of them are asked for room before anything is written. One that others change meanwhile is asked again, without
 booking twice in those that are done; should it refuse then, what was booked is taken back. A booking
 whose binding is not written after all is found by the controller that counts what is used.
+
+Whoever reaches the webhook can send it a review. So what a review says of the past is compared with what is stored:
+nothing is given back that no binding uses.
 """
 
 import contextlib
@@ -15,12 +18,14 @@ from karmada.policies import quota_tree
 from karmada.policies.quota import Amounts, difference, plus
 from karmada.webhook.model import Denied, JSONObject, Review
 
+BINDING = ("work.karmada.io/v1alpha2", "ResourceBinding")
 QUOTA = ("policy.karmada.io/v1alpha1", "FederatedResourceQuota")
 ATTEMPTS = 5
 
 
 async def book(review: Review, delta: Amounts) -> None:
-    """Record a change of what is used, or raise `Denied`."""
+    """Record a change of what is used by the binding of a review, or raise `Denied`."""
+    await _require_stored(review)
     booked: set[str] = set()
     try:
         await _book(review, delta, booked)
@@ -28,6 +33,21 @@ async def book(review: Review, delta: Amounts) -> None:
         with contextlib.suppress(ApiError):
             await _take_back(review, delta, booked)
         raise
+
+
+async def _require_stored(review: Review) -> None:
+    """Refuse a review whose old binding is not the stored one: it came late, or from nobody who stores bindings."""
+    if review.old is None:
+        return
+    found = await review.lookup.get(*BINDING, review.namespace, review.name)
+    if found is None or _state(found) != _state(review.old):
+        text = f"ResourceBinding({review.namespace}/{review.name}) is not stored as the review has it: try again"
+        raise Denied(text, code=409, reason="Conflict")
+
+
+def _state(binding: JSONObject) -> tuple[object, object, object]:
+    metadata = binding.get("metadata") or {}
+    return metadata.get("uid"), metadata.get("resourceVersion"), binding.get("spec")
 
 
 async def _book(review: Review, delta: Amounts, booked: set[str]) -> None:
