@@ -282,6 +282,24 @@ def test_bindings_of_tainted_clusters_are_enqueued_with_turns_for_others_in_betw
     on_a_plane(test)
 
 
+def test_bindings_of_a_cluster_that_gets_a_taint_are_enqueued_with_turns_for_others_in_between():
+    async def test(plane):
+        controller = await evicting(plane)
+        many = 2 * MANY + 1
+        for number in range(many):
+            await bind(plane, f"b{number}")
+        await plane.clock.sleep(1)
+        before = controller.queue.adds
+        await taint(plane, "m1", TAINT)
+        added = [before]
+        while added[-1] < before + many:
+            await asyncio.sleep(0)
+            added.append(controller.queue.adds)
+        assert max(after - before for before, after in pairwise(added)) < 2 * MANY
+
+    on_a_plane(test)
+
+
 def test_bindings_that_are_loaded_again_are_not_looked_at_again():
     async def test(plane):
         for name in ("m1", "m2"):

@@ -218,13 +218,14 @@ class TaintManager:
             )
         self._loading = loading
 
-    def _cluster_changed(self, change: Change[Cluster]) -> list[EvictionKey]:
-        """Every binding of a cluster whose NoExecute taints changed."""
+    def _cluster_changed(self, change: Change[Cluster]) -> tuple[()]:
+        """Have every binding of a cluster whose NoExecute taints changed looked at: they may be very many."""
         if change.new is None or not _is_tainted(change.new.value):
-            return []
-        if change.old is not None and change.old.value.spec.taints == change.new.value.spec.taints:
-            return []
-        return list(self._keys_of(change.key.name))
+            return ()
+        if change.old is None or change.old.value.spec.taints != change.new.value.spec.taints:
+            priority = Priority.INITIAL if change.initial else Priority.NORMAL
+            self.controller.enqueue_all(self._keys_of(change.key.name), priority)
+        return ()
 
     def _keys_of(self, name: str) -> Iterator[EvictionKey]:
         return (EvictionKey(name, BindingKey(*item.key)) for item in self._bindings.loaded(BY_CLUSTER, name))
