@@ -315,3 +315,39 @@ def test_what_is_created_waits_until_it_is_looked_at_and_nothing_else_counts():
         assert backlog.size("default") == 0
 
     on_a_plane(scenario)
+
+
+def choosing(name, last):
+    """A policy that compares many labels with a ConfigMap."""
+    terms = [{"key": f"k{number}", "operator": "DoesNotExist"} for number in range(100)]
+    by = {"matchExpressions": [*terms, {"key": "z", "operator": last}]}
+    selector = SELECTORS[0] | {"labelSelector": by}
+    marks = {"propagationpolicy.karmada.io/permanent-id": name}
+    metadata = {"name": name, "namespace": "default", "labels": marks}
+    return {"metadata": metadata, "spec": {"resourceSelectors": [selector] * 20, "placement": {}}}
+
+
+@pytest.mark.parametrize("comes", [False, True], ids=["as it is", "another policy comes meanwhile"])
+def test_others_have_their_turn_while_a_template_elects_among_policies_with_many_labels(comes):
+    """A policy that comes while others are compared chooses the template as well."""
+
+    async def scenario(plane):
+        policies, turns = plane.client.resource(type_of(PropagationPolicy)), 0
+        for number in range(20):
+            await policies.create(choosing(f"p{number:02}", "Exists"))
+        detector = start(plane)
+        await plane.clock.sleep(5)
+        queue = detector.templates.queue
+        await plane.client.resource(CONFIG_MAPS).create(TEMPLATE)
+        for _ in range(500):
+            if not queue.idle:
+                turns += 1
+                if comes and turns == 5:
+                    await policies.create(choosing("z", "DoesNotExist"))
+            await asyncio.sleep(0)
+        assert turns >= 20
+        await plane.clock.sleep(5)
+        bound = (await plane.client.resource(BINDINGS).list()).items
+        assert [one["metadata"]["name"] for one in bound] == ["settings-configmap"] * comes
+
+    on_a_plane(scenario)

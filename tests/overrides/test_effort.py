@@ -11,7 +11,7 @@ from tests.overrides.test_words_and_documents import overridden, pod
 
 from karmada.api.codec import encode, from_tree
 from karmada.api.policy.v1alpha1 import FieldOverrider, OverridePolicy
-from karmada.overrides.apply import apply_overrides
+from karmada.overrides.apply import apply_overrides, overridden_replicas
 from karmada.overrides.errors import OverrideError
 from karmada.overrides.fields import weigh
 
@@ -204,3 +204,32 @@ def test_what_is_withheld_is_not_compared_after_each_of_many_rules() -> None:
     overriders = {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]}
     assert many_rules(role, overriders, 1000)["metadata"] == {"name": "r", "namespace": "default"}
     assert many_rules(role, overriders, 20)["metadata"]["labels"] == {"a": "b"}
+
+
+MANY = {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b"] * 99_999}]}
+
+
+@pytest.mark.parametrize("where", ["resources", "clusters"])
+def test_what_many_policies_compare_with_one_copy_is_bounded(where: str) -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    selector = kind | {"labelSelector": MANY} if where == "resources" else kind
+    overriders = {"replicasOverrider": [{"operator": "overwrite", "value": 3}]}
+    rule = {"overriders": overriders} | ({"targetCluster": {"labelSelector": MANY}} if where == "clusters" else {})
+    spec = {"resourceSelectors": [selector], "overrideRules": [rule]}
+    policies = [from_tree({"metadata": {"name": f"p{n:02}"}, "spec": spec}, OverridePolicy) for n in range(20)]
+    assert overridden_replicas(config(), MEMBER, [], policies[:19]) == 3
+    apply_overrides(config(), MEMBER, [], policies[:19])
+    for asked in (overridden_replicas, apply_overrides):
+        with pytest.raises(OverrideError, match=TOO_MUCH) as caught:
+            asked(config(), MEMBER, [], policies)
+        assert caught.value.policy == "p19"
+
+
+def test_what_a_namespace_compares_keeps_no_role_from_its_members() -> None:
+    about = {"name": "r", "namespace": "default"}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": about, "rules": []}
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "labelSelector": MANY}
+    spec = {"resourceSelectors": [kind], "overrideRules": []}
+    policies = [from_tree({"metadata": {"name": f"p{n:02}"}, "spec": spec}, OverridePolicy) for n in range(20)]
+    assert overridden_replicas(role, MEMBER, [], policies) is None
+    assert apply_overrides(role, MEMBER, [], policies).failure is not None

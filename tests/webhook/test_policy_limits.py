@@ -63,6 +63,29 @@ def test_a_policy_has_no_more_selectors_by_labels_than_can_be_compared(resource:
     judge(resource, {"resourceSelectors": [BY_LABELS] * 1000 + [NAMED] * 500, **rules(resource)})
 
 
+def with_labels(expressions: int, values: int, labels: int = 0) -> dict[str, Any]:
+    terms = [{"key": f"k{n}", "operator": "In", "values": ["v"] * values} for n in range(expressions)]
+    by = {"matchExpressions": terms, "matchLabels": {f"l{n}": "v" for n in range(labels)}}
+    return BY_LABELS | {"labelSelector": by}
+
+
+@pytest.mark.parametrize("resource", POLICIES + OVERRIDES)
+@pytest.mark.parametrize(
+    ("selectors", "one_less"),
+    [
+        ([with_labels(50, 1)] * 100 + [with_labels(0, 0, 1)], [with_labels(50, 1)] * 100),
+        ([with_labels(1, 10_000)], [with_labels(1, 9_999)]),
+        ([with_labels(0, 0, 10_001)], [with_labels(0, 0, 10_000)]),
+    ],
+    ids=["expressions", "values", "labels"],
+)
+def test_a_policy_has_no_more_labels_than_can_be_compared(resource: str, selectors: Any, one_less: Any) -> None:
+    named = with_labels(20_000, 0) | NAMED
+    with pytest.raises(Denied, match=r"spec\.resourceSelectors: Forbidden: .* have 10001 labels, .* at most 10000: "):
+        judge(resource, {"resourceSelectors": selectors, **rules(resource)})
+    judge(resource, {"resourceSelectors": [*one_less, named], **rules(resource)})
+
+
 @pytest.mark.parametrize("resource", POLICIES)
 def test_a_policy_waits_for_no_more_override_policies_than_can_be_looked_for(resource: str) -> None:
     awaited = [f"o{number}" for number in range(1001)]

@@ -67,8 +67,17 @@ def matches(selector: LabelSelectorLike, labels: Mapping[str, str]) -> bool:
 _Terms = Sequence[RequirementLike]
 
 
+def size(selector: LabelSelectorLike) -> int:
+    """Labels, expressions and their values: what a selector takes to be read, and at most to be compared."""
+    return len(selector.match_labels) + _size(selector.match_expressions)
+
+
+def _size(terms: _Terms) -> int:
+    return sum(1 + len(term.values) for term in terms)
+
+
 def _weight(prepared: Selector, terms: Same[_Terms]) -> int:
-    return sum(1 + len(term.values) for term in terms.value)
+    return _size(terms.value)
 
 
 @weighed_cache(1_000_000, _weight)

@@ -43,6 +43,7 @@ from karmada.machinery.informers.cache import Key
 from karmada.machinery.informers.informer import Informer
 from karmada.machinery.resource import Scope
 from karmada.overrides.apply import overridden_replicas
+from karmada.overrides.errors import OverrideError
 from karmada.works.build import Overrides, WorkBuilder, work_name
 from karmada.works.copies import Facts
 from karmada.works.limits import Waiting, has_limits
@@ -149,7 +150,10 @@ class BindingController:
         named = {names.cluster_of_execution_space(work.metadata.namespace) for work in works}
         for name in {*named, *(target.name for target in spec.clusters)} if item is not None else ():
             cluster = self._clusters.get(name)
-            replicas = overridden_replicas(item.value, cluster, *policies) if item and cluster is not None else None
+            try:
+                replicas = overridden_replicas(item.value, cluster, *policies) if item and cluster is not None else None
+            except OverrideError:
+                continue  # nor is a Work made, and that is reported
             if replicas is not None:
                 overridden[name] = replicas
         has_health = self._context.interpreter.enabled(kind, Operation.HEALTH)

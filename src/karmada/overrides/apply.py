@@ -16,8 +16,16 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from karmada.api import label_selector
 from karmada.api.cluster.v1alpha1 import Cluster
-from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy, Overriders, OverrideSpec, RuleWithCluster
+from karmada.api.policy.v1alpha1 import (
+    ClusterAffinity,
+    ClusterOverridePolicy,
+    OverridePolicy,
+    Overriders,
+    OverrideSpec,
+    RuleWithCluster,
+)
 from karmada.overrides.command import override_words
 from karmada.overrides.effort import RULE, Effort
 from karmada.overrides.errors import OverrideError
@@ -29,7 +37,8 @@ from karmada.overrides.plaintext import override_plaintext
 from karmada.overrides.pods import JSONObject
 from karmada.overrides.resources import override_resources
 from karmada.overrides.spelling import spelled
-from karmada.overrides.withheld import Withheld, withheld
+from karmada.overrides.withheld import Withheld, is_withheld, withheld
+from karmada.policies import matching
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.policies.matching import Match, Subject, closest, subject_of
 
@@ -89,13 +98,18 @@ def overridden_replicas(
     cluster_policies: Sequence[ClusterOverridePolicy],
     policies: Sequence[OverridePolicy],
 ) -> int | None:
-    """The replicas the policies set for the cluster's copy, if any; the last word counts."""
+    """The replicas the policies set for the cluster's copy, if any; the last word counts. Raises `OverrideError`.
+
+    Kinds with fields that are withheld have no replicas: policies of a namespace, whose failures their copies do not
+    wait for, are not asked.
+    """
     if not cluster_policies and not policies:
         return None
-    subject = subject_of(resource)
+    subject, effort = subject_of(resource), Effort()
     wanted: int | None = None
-    for ranked in (cluster_policies, policies if subject.namespace else ()):
-        for rule in _rules_for(ranked, subject, cluster):
+    is_namespaced = subject.namespace and not is_withheld(subject.api_version, subject.kind)
+    for ranked in (cluster_policies, policies if is_namespaced else ()):
+        for rule in _rules_for(ranked, subject, cluster, effort):
             if rule.overriders.replicas_overrider:
                 wanted = rule.overriders.replicas_overrider[-1].value
     return wanted
@@ -123,7 +137,7 @@ def _apply_kind(
 ) -> tuple[JSONObject, list[AppliedRule]]:
     if not policies:
         return resource, []
-    applied = list(_rules_for(policies, subject_of(resource), cluster))
+    applied = list(_rules_for(policies, subject_of(resource), cluster, effort))
     for rule in applied:
         try:
             resource = _apply_rule(resource, rule.overriders, effort)
@@ -145,19 +159,41 @@ def _apply_kind(
 
 
 def _rules_for(
-    policies: Iterable[OverridePolicy] | Iterable[ClusterOverridePolicy], subject: Subject, cluster: Cluster
+    policies: Iterable[OverridePolicy] | Iterable[ClusterOverridePolicy],
+    subject: Subject,
+    cluster: Cluster,
+    effort: Effort,
 ) -> Iterator[AppliedRule]:
     """The rules for a resource in a cluster, in the order in which they apply."""
-    ranked = [(how, policy) for policy in policies if (how := _fit(policy.spec, subject)) is not Match.NONE]
+    ranked = [(how, policy) for policy in policies if (how := _fit(policy, subject, effort)) is not Match.NONE]
     ranked.sort(key=lambda entry: (entry[0], entry[1].metadata.name))
     for _, policy in ranked:
         for rule in _rules(policy.spec):
-            if rule.target_cluster is None or cluster_matches(rule.target_cluster, cluster):
+            if rule.target_cluster is None or _means(policy, rule.target_cluster, cluster, effort):
                 yield AppliedRule(policy.metadata.name, rule.overriders)
 
 
-def _fit(spec: OverrideSpec, subject: Subject) -> Match:
-    return closest(spec.resource_selectors, subject) if spec.resource_selectors else Match.ALL
+def _fit(policy: OverridePolicy | ClusterOverridePolicy, subject: Subject, effort: Effort) -> Match:
+    selectors = policy.spec.resource_selectors
+    if not selectors:
+        return Match.ALL
+    _spend(policy, matching.effort(selectors), effort)
+    return closest(selectors, subject)
+
+
+def _means(
+    policy: OverridePolicy | ClusterOverridePolicy, target: ClusterAffinity, cluster: Cluster, effort: Effort
+) -> bool:
+    _spend(policy, 1 + (label_selector.size(target.label_selector) if target.label_selector else 0), effort)
+    return cluster_matches(target, cluster)
+
+
+def _spend(policy: OverridePolicy | ClusterOverridePolicy, steps: int, effort: Effort) -> None:
+    try:
+        effort.spend(steps)
+    except OverrideError as error:
+        error.policy = policy.metadata.name
+        raise
 
 
 def _rules(spec: OverrideSpec) -> tuple[RuleWithCluster, ...]:

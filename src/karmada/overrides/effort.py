@@ -1,4 +1,4 @@
-"""How much overriders may change of one copy.
+"""How much of override policies may be compared with one copy, and how much they may change of it.
 
 Copies are made beside the work of everybody else, anew for every cluster, and overriders times what they change is more
 than either. No policy that somebody wrote for a purpose comes near.
@@ -7,7 +7,7 @@ than either. No policy that somebody wrote for a purpose comes near.
 from karmada.overrides.errors import OverrideError
 
 MOST = 2_000_000
-"""Steps: a word, a label or a container that is looked at is one."""
+"""Steps: a word, a label or a container that is looked at is one, and so is a selector, and each of its terms."""
 IMAGE = 100
 """Steps of taking an image name apart and putting it together."""
 DOCUMENT = 1
@@ -30,4 +30,6 @@ class Effort:
         """Raise `OverrideError` when nothing is left."""
         self._left -= steps
         if self._left < 0:
-            raise OverrideError(f"the override policies change too much of one resource: more than {MOST} steps")
+            raise OverrideError(
+                f"the override policies compare and change too much of one resource: more than {MOST} steps"
+            )

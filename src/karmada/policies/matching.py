@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from karmada.api.caching import Same, weighed_cache
-from karmada.api.label_selector import matches
+from karmada.api.label_selector import matches, size
 from karmada.api.policy.v1alpha1 import ClusterPropagationPolicy, PropagationPolicy, ResourceSelector
 
 _FEW = 16
@@ -70,6 +70,20 @@ def closest(selectors: Iterable[ResourceSelector], subject: Subject) -> Match:
     return max((match(selector, subject) for selector in selectors), default=Match.NONE)
 
 
+def effort(selectors: Iterable[ResourceSelector]) -> int:
+    """What comparing a resource with selectors takes at most: each is a step, and so are its labels, expressions and
+    values. Names are looked up."""
+    if isinstance(selectors, tuple) and len(selectors) > _FEW:
+        return _prepared(Same(selectors)).effort
+    return sum(map(_effort, selectors))
+
+
+def _effort(selector: ResourceSelector) -> int:
+    if selector.name:
+        return 0
+    return 1 + (size(selector.label_selector) if selector.label_selector is not None else 0)
+
+
 class _Many:
     """Many selectors: those that name a resource are looked up, the others compared with resources of their kind."""
 
@@ -84,6 +98,7 @@ class _Many:
             else:
                 chooses_all = selector.label_selector is None
                 self._others.setdefault(kind, {})[selector.namespace if chooses_all else id(selector)] = selector
+        self.effort = sum(_effort(selector) for others in self._others.values() for selector in others.values())
 
     def closest(self, subject: Subject) -> Match:
         """The closest fit of any."""

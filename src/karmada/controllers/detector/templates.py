@@ -1,5 +1,7 @@
 """Reconciles one template: finds its policy, claims it, writes its binding."""
 
+import asyncio
+from collections.abc import Iterable
 from enum import Enum
 from time import perf_counter
 from typing import Any
@@ -27,8 +29,11 @@ from karmada.machinery.informers.informer import Informer
 from karmada.machinery.transport import JSONObject
 from karmada.policies.binding import BindingRefused
 from karmada.policies.claims import Claim, claim_of, holder_of, holds
-from karmada.policies.election import Policy, elect
-from karmada.policies.matching import Match, fit, subject_of
+from karmada.policies.election import P, Policy, election
+from karmada.policies.matching import Match, Subject, fit, subject_of
+
+COMPARED = 1000
+"""Selectors, labels and values that are compared before others get their turn: ten milliseconds."""
 
 
 class Cause(Enum):
@@ -77,10 +82,10 @@ class TemplateReconciler:
         claim = holder_of(template)
         if claim is not None:
             return await self._under_claim(key, template, claim, cause)
-        policy = self._elected(template)
-        if policy is None or self.missing_override(policy) is not None:
-            self._waiting.add(key, subject_of(template))
-        else:
+        # A policy that comes while others are compared finds it waiting.
+        self._waiting.add(key, subject_of(template))
+        policy = await self._elected(template)
+        if policy is not None and self.missing_override(policy) is None:
             self._waiting.discard(key)
         if policy is None:
             await self._writer.follow(template)
@@ -111,11 +116,11 @@ class TemplateReconciler:
                 return name
         return None
 
-    def _elected(self, template: JSONObject) -> Policy | None:
+    async def _elected(self, template: JSONObject) -> Policy | None:
         started = perf_counter()
         subject = subject_of(template)
         namespaced, wide = candidates(self.policies, self.wide_policies, subject)
-        elected = elect(namespaced, subject) or elect(wide, subject)
+        elected = await _elect(namespaced, subject) or await _elect(wide, subject)
         self._metrics.match.observe(perf_counter() - started)
         return elected
 
@@ -213,6 +218,17 @@ class TemplateReconciler:
         bindings: Informer[Any] = self._writer.bindings if key.namespace else self._writer.wide_bindings
         binding = bindings.get(name, key.namespace)
         return binding is not None and not holds(binding.metadata.labels, claim)
+
+
+async def _elect(policies: Iterable[P], subject: Subject) -> P | None:
+    """The winner among policies of one kind, with turns for others."""
+    winner, compared = None, 0
+    for best, effort in election(policies, subject):
+        winner, compared = best, compared + effort
+        if compared >= COMPARED:
+            compared = 0
+            await asyncio.sleep(0)
+    return winner
 
 
 def is_lazy(policy: Policy) -> bool:
