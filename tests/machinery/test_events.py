@@ -12,6 +12,7 @@ from karmada.machinery.events import (
     QUIET,
     REFILL,
     RETREAT,
+    SIMILAR,
     WAITING,
     EventRecorder,
     ObjectReference,
@@ -319,5 +320,31 @@ def test_similar_events_of_one_batch_are_combined():
         [counted] = batches.batches[-1]
         assert counted.happened_again
         assert (counted.name, counted.tree["count"]) == (batch[-1].name, 12)
+
+    run_virtual(main)
+
+
+@pytest.mark.parametrize("letter", ["a", "\u00e4", "\U0001f600"], ids=["1 byte", "2 bytes", "4 bytes"])
+def test_a_long_message_is_cut_where_api_servers_would_refuse_it(server, letter):
+    async def main():
+        events = recorder(server)
+        for number in range(2 * SIMILAR):
+            events.event(BINDING, "Normal", "Done", str(number % SIMILAR) + 1_000_000 * letter)
+            await events.flush()
+        messages = [event["message"] for event in written(server)]
+        assert sum(message.startswith("(combined from similar events): ") for message in messages) == 1
+        for message in messages:
+            assert message.endswith(letter + "...")
+            assert 980 < len(message.encode()) <= 1024
+
+    run_virtual(main)
+
+
+def test_a_message_of_usual_length_is_written_as_it_is(server):
+    async def main():
+        events = recorder(server)
+        events.event(BINDING, "Normal", "Done", 990 * "a")
+        await events.flush()
+        assert [event["message"] for event in written(server)] == [990 * "a"]
 
     run_virtual(main)

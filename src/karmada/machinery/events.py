@@ -3,6 +3,7 @@
 `EventRecorder.event` never waits and never fails. A background task writes, after folding what belongs together:
 
 - the same event again raises the count of the first one;
+- messages are cut at `LONGEST` bytes;
 - from the `SIMILAR`th event on, those that differ only in their message become one "combined" event;
 - an object gets at most `BURST` events, then one every `REFILL` seconds;
 - a busy process's events wait for quieter moments, and are dropped when too many wait: work goes first.
@@ -40,6 +41,9 @@ RETREAT = 0.1
 """The most seconds of that for each event."""
 QUIET = 1.0
 """Seconds without an event after which the work is done."""
+LONGEST = 1024
+"""Bytes of a message: API servers take no more of events.k8s.io."""
+COMBINED = "(combined from similar events): "
 SIMILAR = 10
 INTERVAL = 600.0
 BURST = 25
@@ -245,7 +249,7 @@ class EventRecorder:
         if self._space:
             # API servers take events about an object only in the namespace that they say it is in.
             about = about._replace(namespace=self._space)
-        which = about.which
+        which, message = about.which, _cut(message)
         key = (which, type_, reason, message)
         known = self._waiting.get(key)
         self._pace.note(now)
@@ -311,7 +315,7 @@ class EventRecorder:
             return (key, message), message
         # Like a full pot: one message goes so that the next different one is still seen as one too many.
         self._groups.put(key, _Group(tuple(other for other in messages if other != message), now), now)
-        return key, f"(combined from similar events): {message}"
+        return key, COMBINED + message
 
     async def _write(self, batch: list[_Happening]) -> None:
         pending = self._pending(batch)
@@ -390,3 +394,11 @@ class EventRecorder:
         """Nanoseconds since the epoch, never the same twice."""
         self._last_stamp = max(self._last_stamp + 1, int(self._clock.now() * 1e9))
         return self._last_stamp
+
+
+def _cut(message: str) -> str:
+    """A message that is short enough also where it becomes a combined one."""
+    most, encoded = LONGEST - len(COMBINED), message.encode(errors="replace")
+    if len(encoded) <= most:
+        return message
+    return encoded[: most - 3].decode(errors="ignore") + "..."
