@@ -18,6 +18,7 @@ from karmada.machinery.transport import GroupVersionResource
 
 BINDINGS = type_of(ResourceBinding)
 PODS = GroupVersionResource("", "v1", "pods")
+EVENTS = GroupVersionResource("", "v1", "events")
 IDENTITY = "resourcebinding.karmada.io/permanent-id"
 
 
@@ -97,6 +98,45 @@ def test_a_dependency_that_is_there_when_its_kind_is_first_followed_goes_along()
         plane.supervisor.start("templates", templates.run)
         await plane.clock.sleep(30)
         assert await exists(plane.client.resource(BINDINGS), "settings-configmap")
+
+    on_a_plane(scenario)
+
+
+@pytest.mark.parametrize("count", [2_900, 3_600], ids=["that fit", "that do not fit"])
+def test_dependencies_that_do_not_fit_into_their_record_are_not_tried_again(count):
+    async def scenario(plane):
+        references = [{"configMapRef": {"name": f"{number:04}"}} for number in range(count)]
+        spec = {"containers": [{"name": "c", "image": "nginx", "envFrom": references}]}
+        pod = {"metadata": {"name": "web", "namespace": "default"}, "spec": spec}
+        await plane.client.resource(PODS).create(pod)
+        marks = {"labels": {IDENTITY: "one"}}
+        tree = binding("Pod", "web", marks, propagateDeps=True, clusters=[{"name": "m1"}])
+        await plane.client.resource(BINDINGS).create(tree)
+        templates = Templates(plane.context)
+        plane.supervisor.start("templates", templates.run)
+        controller = DependenciesDistributor(plane.context, templates).controller
+        plane.start(controller)
+        await plane.clock.sleep(600)
+        events = {event["reason"]: event["message"] for event in (await plane.client.resource(EVENTS).list()).items}
+        found = await plane.client.resource(BINDINGS).get("web-pod", "default")
+        assert controller.results["error"] == 0
+        assert max(map(len, events.values())) <= 1024
+        if count < 3_000:
+            assert "SyncScheduleResultToDependenciesSucceed" in events
+            assert RECORD in found["metadata"]["annotations"]
+            return
+        assert events["SyncScheduleResultToDependenciesFailed"].startswith(
+            f"{count} dependencies are too many for the annotation {RECORD} "
+        )
+        assert controller.results["given_up"] == 1
+        # With fewer it goes on.
+        await plane.client.resource(PODS).delete("web", "default")
+        spec["containers"][0]["envFrom"] = references[:1]
+        await plane.client.resource(PODS).create(pod)
+        await plane.client.resource(BINDINGS).patch("web-pod", {"spec": {"replicas": 1}}, "default")
+        await plane.clock.sleep(60)
+        found = await plane.client.resource(BINDINGS).get("web-pod", "default")
+        assert '"name":"0000"' in found["metadata"]["annotations"][RECORD]
 
     on_a_plane(scenario)
 

@@ -20,6 +20,8 @@ from karmada.api.base import (
 )
 
 LONGEST_MESSAGE = 32768
+ANNOTATIONS_LIMIT = 256 * 1024
+"""Bytes of all annotations of an object, keys included."""
 """Characters of a condition's message."""
 
 

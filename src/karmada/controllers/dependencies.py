@@ -1,9 +1,9 @@
 """Dependencies distributor: what a resource refers to (ConfigMaps, Secrets, ...) goes wherever the resource goes.
 
 The dependencies of a binding are recorded in an annotation, by which a dependency that appears or changes later finds
-the bindings that wait for it. A dependency that does not exist is waited for, never an error. What is outside of the
-binding's namespace never follows it, whatever the resource or an interpreter says: a ResourceBinding does not speak for
-it.
+the bindings that wait for it; where they do not fit into it none is distributed, and an event says so. A dependency
+that does not exist is waited for, never an error. What is outside of the binding's namespace never follows it, whatever
+the resource or an interpreter says: a ResourceBinding does not speak for it.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from karmada.api import annotations, events, finalizers, labels, names
 from karmada.api.codec import DecodeError, decode, encode
 from karmada.api.config.v1alpha1 import DependentObjectReference
 from karmada.api.label_selector import matches
+from karmada.api.meta import ANNOTATIONS_LIMIT
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.bindings import BindingKey
 from karmada.controllers.context import Context
@@ -24,7 +25,7 @@ from karmada.controllers.objects import without_finalizer
 from karmada.controllers.templates import AwaitedTemplates, ForeignResource, Templates
 from karmada.interpreter.model import InterpretError, Operation, kind_of
 from karmada.machinery.committer import Absent, Committer, Written
-from karmada.machinery.controller import DONE, Controller, Result, Retry
+from karmada.machinery.controller import DONE, Controller, GiveUp, Result, Retry
 from karmada.machinery.discovery import ApiResource, UnknownKind
 from karmada.machinery.errors import ApiError, NotFound, Unavailable
 from karmada.machinery.events import ObjectReference
@@ -114,6 +115,15 @@ class DependenciesDistributor:
         if not self._context.interpreter.enabled(kind_of(template), Operation.DEPENDENCIES):
             return DONE
         dependencies = await self._own(binding, await self._dependencies(template))
+        if _annotations_size(_recording(binding, dependencies)) > ANNOTATIONS_LIMIT:
+            text = (
+                f"{len(dependencies)} dependencies are too many for the annotation {annotations.DEPENDENCIES} "
+                f"(all annotations have at most {ANNOTATIONS_LIMIT} bytes): none is distributed until the resource "
+                "refers to fewer objects"
+            )
+            reason = events.SYNC_SCHEDULE_RESULT_TO_DEPENDENCIES.failed
+            self._recorder.event(ObjectReference.to(binding), events.WARNING, reason, text)
+            return GiveUp(text)
         recorded = await self._commit.commit(binding, lambda b: _recording(b, dependencies))
         current = recorded.value if isinstance(recorded, Written) else await self._present(binding)
         if current is None or not _asks(current):
@@ -355,6 +365,11 @@ def _recording(binding: ResourceBinding, dependencies: list[DependentObjectRefer
             finalizers=tuple(dict.fromkeys((*metadata.finalizers, finalizers.BINDING_DEPENDENCIES))),
         ),
     )
+
+
+def _annotations_size(binding: ResourceBinding) -> int:
+    found = binding.metadata.annotations
+    return len("".join((*found, *found.values())).encode())
 
 
 _ByObject = dict[str, list[DependentObjectReference]]

@@ -6,11 +6,11 @@ from typing import Any
 from karmada.api import name_rules
 from karmada.api.caching import text_cache
 from karmada.api.field_errors import FieldError, forbidden, invalid, required, too_many
+from karmada.api.meta import ANNOTATIONS_LIMIT
 from karmada.apiserver.schema.update_checks import CUSTOM, looks_at
 
 JSONObject = dict[str, Any]
 NameRule = Callable[[str], list[str]]
-_ANNOTATIONS_LIMIT = 256 * 1024
 _MAX_QUOTED = 16
 """How many complaints about references to owners quote all of them."""
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io")
@@ -156,9 +156,9 @@ def annotations(found: Any, path: str) -> list[FieldError]:
                 errors += [invalid(path, key, problem) for problem in problems]
             else:
                 _remember(key, _good_annotations)
-    if _size("".join((*found, *found.values()))) > _ANNOTATIONS_LIMIT:
+    if _size("".join((*found, *found.values()))) > ANNOTATIONS_LIMIT:
         errors.append(
-            FieldError("FieldValueTooLong", path, f"Too long: may not be more than {_ANNOTATIONS_LIMIT} bytes")
+            FieldError("FieldValueTooLong", path, f"Too long: may not be more than {ANNOTATIONS_LIMIT} bytes")
         )
     return errors
 
