@@ -299,6 +299,29 @@ def test_the_clusters_of_a_shard_that_was_lost_are_forgotten(undivided):
     on_a_member(scenario)
 
 
+def test_a_member_that_misbehaves_is_named_at_once_and_trusted_again_when_that_has_lasted():
+    """Whatever the thresholds are, and though it is not its turn to be probed."""
+
+    async def scenario(plane, members, _):
+        await plane.cluster("m1")
+        await plane.clock.sleep(65)
+        asked = len(members.transport.asked)
+        members.transport.answers = {"/apis": BadAnswer("a line without an end")}
+        with pytest.raises(BadAnswer):
+            await members.connection.client.transport.raw("GET", "/apis")
+        members.transport.answers = {}
+        await plane.clock.sleep(0.5)
+        text = "cluster is cut off because it misbehaves: a line without an end"
+        assert await condition(plane) == ("False", "ClusterMisbehaving", text)
+        assert len(members.transport.asked) == asked + 1
+        await plane.clock.sleep(35)
+        assert (await condition(plane))[0] == "False"
+        await plane.clock.sleep(25)
+        assert await condition(plane) == READY
+
+    on_a_member(scenario, StatusOptions(period=10.0, success_threshold=30.0, failure_threshold=30.0))
+
+
 @pytest.mark.parametrize("path", ["/readyz", "/version"])
 def test_a_member_that_gives_bad_answers_is_cut_off(path):
     async def scenario(plane, members, _):

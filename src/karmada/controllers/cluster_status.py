@@ -4,7 +4,7 @@ Probes run apart: a member that hangs delays no other, and costs nothing but its
 published only when it has lasted (`membership.thresholds`); while a member is not ready nothing but its condition is
 written, and what was known about it stays. A cluster that leaves is asked until it is gone: its Works are released once
 it is seen not to be ready. What a member does not report keeps its last value; an event says why. A member that sends
-what no API server may send is not ready: it is cut off, and its condition and an event say for what.
+what no API server may send is not ready from then on: it is cut off, and its condition and an event say for what.
 """
 
 import asyncio
@@ -131,6 +131,7 @@ class ClusterStatusController:
             )
             await self._write(cluster, health, None)
             return RequeueAfter(self._options.period)
+        member.on_offence(lambda: self.controller.enqueue(name))
         self._follow_definitions(member)
         started = perf_counter()
         health, collected = await self._look(member, cluster)
@@ -250,6 +251,8 @@ class ClusterStatusController:
         word = self._threshold.publish(
             cluster.metadata.name, health.status, shown.status if shown else None, self._context.clock.monotonic()
         )
+        if health.reason == conditions.REASON_CLUSTER_MISBEHAVING:
+            word = health.status  # one such answer is enough, unlike a probe that failed
         if word != health.status and shown is not None:
             ready = shown
         else:

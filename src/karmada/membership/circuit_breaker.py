@@ -7,7 +7,7 @@ offence: they are taken at a rate, and wait in its own buffers.
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from karmada.machinery import limits
 from karmada.machinery.backoff import BackoffPolicy
@@ -36,6 +36,8 @@ class CircuitBreaker:
         self._last: BadAnswer | None = None
         self._until = float("-inf")
         self._suspected_until = float("-inf")
+        self.on_offence: Callable[[], None] = lambda: None
+        """Called when the member is cut off."""
 
     def offence(self, error: BadAnswer) -> None:
         """Cut the member off; what is found out meanwhile, or again, is the same offence."""
@@ -49,6 +51,7 @@ class CircuitBreaker:
         self._last = error
         self._until = now + pause
         self._suspected_until = self._until + pause
+        self.on_offence()
 
     def check(self) -> None:
         """Raise `CutOff` while nothing may be asked."""

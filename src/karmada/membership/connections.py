@@ -61,6 +61,10 @@ class MemberConnection:
         """The member sent what no server may send: cut it off."""
         self.breaker.offence(error)
 
+    def on_offence(self, act: Callable[[], None]) -> None:
+        """Have something done whenever the member is cut off, in place of what was done before."""
+        self.breaker.on_offence = act
+
     def complaint(self) -> str:
         """What it did wrong that it is cut off or suspected for; empty when nothing."""
         for informer in self.informers:

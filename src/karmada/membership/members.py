@@ -4,7 +4,7 @@
 A controller follows any kind of a member by `Member.informer`, and reads once by `Member.client`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from karmada.api.cluster.v1alpha1 import Cluster, ResourceModel
@@ -44,6 +44,10 @@ class Member(Protocol):
 
     def blame(self, error: BadAnswer) -> None:
         """It sent what no server may send: nothing is asked of it for a while."""
+        ...
+
+    def on_offence(self, act: Callable[[], None]) -> None:
+        """Have something done whenever it is cut off, in place of what was done before."""
         ...
 
     def complaint(self) -> str:
