@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.scheduler.facts import AGGREGATED, DUPLICATED, DYNAMIC, STATIC, Tree, binding, cluster
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -20,7 +23,7 @@ from karmada.scheduler.core.estimation import Capacity, demands_of, model_nodes
 from karmada.scheduler.core.grouping import ClusterGroup, Scale, choose
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.core.selection import with_room
-from karmada.scheduler.core.simulation import Demand, Simulation
+from karmada.scheduler.core.simulation import MOST_STEPS, Amounts, Demand, Simulation
 from karmada.scheduler.core.snapshot import Snapshot
 
 # Amounts and capacity.
@@ -110,6 +113,17 @@ def test_a_grade_model_with_holes_is_not_used(found: Cluster) -> None:
     assert Capacity(found).replicas({"cpu": 1000}, by_model=True) == 1000
 
 
+def test_nodes_of_one_grade_are_equal_however_often_it_is_reported() -> None:
+    found = graded(3, 2)
+    summary = found.status.resource_summary
+    assert summary is not None
+    first, second = summary.allocatable_modelings
+    one = replace(second, count=1)
+    summary = replace(summary, allocatable_modelings=(one, first, replace(second, count=0), one))
+    often = replace(found, status=replace(found.status, resource_summary=summary))
+    assert model_nodes(often) == model_nodes(found)
+
+
 # Nodes.
 
 
@@ -137,6 +151,59 @@ def test_a_demand_is_placed_on_the_nodes_that_it_may_use() -> None:
     assert nodes.place(demand(4, 1, frozenset({1})))
     assert not nodes.place(demand(1, 1, frozenset({1})))
     assert nodes.place(demand(4, 1))
+
+
+def one_after_another(nodes: Simulation, demands: list[Demand], limit: int) -> int:
+    """How many sets are placed, each by itself."""
+    count = 0
+    while count < limit and nodes.place_set(demands):
+        count += 1
+    return count
+
+
+amounts = st.fixed_dictionaries({"cpu": st.integers(-1, 12), "pods": st.integers(0, 8)})
+equal_nodes = st.lists(st.tuples(st.integers(0, 40), amounts), max_size=4)
+needs = st.fixed_dictionaries({"cpu": st.integers(1, 7), "pods": st.integers(1, 2)})
+places = st.none() | st.frozensets(st.integers(0, 3))
+sets_of_demands = st.lists(st.builds(Demand, st.integers(0, 7), needs, places), min_size=1, max_size=4)
+
+
+@settings(max_examples=1000)
+@given(equal_nodes, sets_of_demands, st.integers(1, 300))
+@example([(40, {"cpu": 4, "pods": 8})], [Demand(1, {"cpu": 1, "pods": 1}), Demand(2, {"cpu": 3, "pods": 1})], 300)
+@example([(5, {"cpu": 4, "pods": 8}), (5, {"cpu": 4, "pods": 8})], [Demand(1, {"cpu": 3, "pods": 1})] * 2, 300)
+def test_sets_that_are_placed_together_are_those_that_are_placed_one_after_another(
+    nodes: list[tuple[int, Amounts]], demands: list[Demand], limit: int
+) -> None:
+    if any(part.replicas for part in demands):
+        assert Simulation(nodes).sets(demands, limit) == one_after_another(Simulation(nodes), demands, limit)
+
+
+@pytest.mark.parametrize(
+    ("demands", "each"),
+    [
+        ([demand(1, 5)], 2),
+        ([demand(7, 4)], 2 / 7),
+        ([demand(1, 3), demand(1, 2)], 2),
+        ([demand(2, 3), demand(1, 4)], 1),
+    ],
+    ids=["some in each", "one in several", "two together", "two that fill one"],
+)
+def test_any_number_of_equal_nodes_is_filled_in_some_steps(demands: list[Demand], each: float) -> None:
+    count = 7 * 2**40
+    assert simulation((count, 10)).sets(demands, 2**60) == count * each
+
+
+def test_demands_that_fill_nodes_apart_are_placed_in_some_steps() -> None:
+    """The second follows in what the first leaves of each node, far behind it."""
+    demands = [demand(1, 6), demand(1, 1)]
+    assert simulation((2**40, 10)).sets(demands, 2**60) == 2**40
+
+
+def test_no_more_steps_are_taken_than_a_cluster_is_worth() -> None:
+    nodes = [(1, {"cpu": 10 + number % 7, "pods": 10}) for number in range(MOST_STEPS)]
+    demands = [demand(3, 4), demand(1, 5)]
+    assert 1000 < Simulation(nodes).sets(demands, 2**60) <= MOST_STEPS
 
 
 def test_sets_are_placed_whole_up_to_a_limit() -> None:

@@ -143,15 +143,12 @@ def model_nodes(cluster: Cluster) -> Nodes | None:
         model.grade: {entry.name: amount(entry.name, entry.min) for entry in model.ranges}
         for model in cluster.spec.resource_models
     }
-    nodes = []
-    for modeling in sorted(summary.allocatable_modelings, key=lambda modeling: modeling.grade):
-        if modeling.count == 0:
-            continue
-        least = grades.get(modeling.grade)
-        if least is None or modeling.count < 0:
+    counts: dict[int, int] = {}
+    for modeling in summary.allocatable_modelings:
+        if modeling.count < 0 or (modeling.count and modeling.grade not in grades):
             return None
-        nodes.append((modeling.count, {**least, PODS: PODS_PER_NODE}))
-    return nodes
+        counts[modeling.grade] = counts.get(modeling.grade, 0) + modeling.count
+    return [(count, {**grades[grade], PODS: PODS_PER_NODE}) for grade, count in sorted(counts.items()) if count]
 
 
 def _unused(summary: ResourceSummary, resource: str) -> Quantity | None:

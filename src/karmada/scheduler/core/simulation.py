@@ -1,12 +1,15 @@
 """Placing replicas on nodes, first fit: each replica goes to the first node that still has room for it.
 
-Equal nodes stand together as one entry with a count, so that filling a thousand empty nodes costs one step.
+Equal nodes stand together as one entry with a count, so that filling a thousand empty nodes costs one step. Sets of
+demands are placed many at once, too: the result is that of placing them one after another.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 Amounts = dict[str, int]
+MOST_STEPS = 20_000
+"""Steps in which sets are placed: ten thousand nodes of which no two are alike take no more."""
 
 
 class Demand(NamedTuple):
@@ -26,6 +29,10 @@ class _Nodes:
         self.place = place
         self.count = count
         self.free = free
+
+    def is_like(self, other: "_Nodes") -> bool:
+        """Whether the others are the same nodes but for those of them that were used meanwhile."""
+        return self.place == other.place and self.free is other.free
 
     def fits(self, needs: Amounts) -> int:
         """How many replicas one of the nodes takes."""
@@ -83,22 +90,79 @@ class Simulation:
         return all(self.place(demand) for demand in demands)
 
     def sets(self, demands: Sequence[Demand], limit: int) -> int:
-        """How many whole sets of demands can be placed one after another, up to a limit."""
-        if not any(demand.replicas > 0 for demand in demands):
-            return limit
+        """How many whole sets of demands can be placed one after another, up to a limit; this uses the nodes up.
+
+        Where it takes more than `MOST_STEPS`, which a cluster would have to make up, at least so many can.
+        """
+        demands = [demand for demand in demands if demand.replicas > 0]
         # Nodes only fill up: what a demand did not fit into once it never fits into again.
-        starts = [0] * len(demands)
-        for count in range(limit):
-            for which, demand in enumerate(demands):
-                starts[which] = self._place(demand, starts[which])
-                if starts[which] < 0:
-                    return count
-        return limit
+        starts, count = [0] * len(demands), 0 if demands else limit
+        mark: tuple[_Nodes, int] | None = None
+        for _ in range(MOST_STEPS):
+            starts = [self._first(demand, start) for demand, start in zip(demands, starts, strict=True)]
+            if count >= limit or max(starts) >= len(self._nodes):
+                break
+            if len(set(starts)) == 1:
+                # All nodes before are full for all demands. If that was so in front of others of these equal nodes,
+                # then the next ones are filled as those between were, and so on.
+                node = self._nodes[starts[0]]
+                if mark is not None and mark[0].is_like(node):
+                    used, placed = mark[0].count - node.count, count - mark[1]
+                    times = min(node.count // used, (limit - count) // placed)
+                    node, count = _Nodes(node.place, node.count - used * times, node.free), count + placed * times
+                    self._nodes[starts[0] : starts[0] + 1] = [node] if node.count else []
+                mark = node, count
+                if not node.count or count >= limit:
+                    continue
+            placed = self._place_sets(demands, starts, limit - count)
+            if not placed:
+                break
+            count += placed
+        return count
+
+    def _first(self, demand: Demand, index: int) -> int:
+        """The first entry from one on that has room for a replica; behind the last if none has."""
+        for place in range(index, len(self._nodes)):
+            node = self._nodes[place]
+            if (demand.nodes is None or node.place in demand.nodes) and node.fits(demand.needs) > 0:
+                return place
+        return len(self._nodes)
+
+    def _place_sets(self, demands: Sequence[Demand], starts: Sequence[int], most: int) -> int:
+        """Place as many sets as go into the entries from which demands start, none of which they leave, or one."""
+        alike: dict[int, list[Demand]] = {}
+        for demand, start in zip(demands, starts, strict=True):
+            alike.setdefault(start, []).append(demand)
+        times = min(most, *(self._sets_in(self._nodes[index], group) for index, group in alike.items()))
+        if times <= 0:
+            return int(all(self._place(*each) >= 0 for each in zip(demands, starts, strict=True)))
+        for index in sorted(alike, reverse=True):
+            if len(group := alike[index]) == 1:
+                self._place(group[0]._replace(replicas=group[0].replicas * times), index)
+            else:
+                self._split(index, self._nodes[index], 0, 0, times, _together(group))
+        return times
+
+    @staticmethod
+    def _sets_in(nodes: _Nodes, group: Sequence[Demand]) -> int:
+        """How many sets go into equal nodes if one demand starts there, or into the first of them if several do."""
+        if len(group) == 1:
+            return nodes.fits(group[0].needs) * nodes.count // group[0].replicas
+        return nodes.fits(_together(group))
 
     def _allowed(self, demand: Demand) -> Iterable[_Nodes]:
         if demand.nodes is None:
             return self._nodes
         return [node for node in self._nodes if node.place in demand.nodes]
+
+
+def _together(demands: Iterable[Demand]) -> Amounts:
+    """What all replicas of a set need."""
+    needs: Amounts = {}
+    for demand in demands:
+        for name, number in demand.needs.items():
+            needs[name] = needs.get(name, 0) + number * demand.replicas
+    return needs
 
 
 def _less(free: Amounts, needs: Amounts, times: int) -> Amounts:
