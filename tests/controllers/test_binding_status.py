@@ -124,3 +124,28 @@ def test_a_status_of_another_shape_costs_only_the_cluster_that_reports_it():
         assert any(message.startswith("Status of cluster m2 is left out: ") for _, _, _, message in warned)
 
     on_a_plane(scenario)
+
+
+def test_a_status_that_is_too_large_to_be_copied_costs_only_the_cluster_that_reports_it():
+    """No agent may write it, but others may, and what was stored stays."""
+
+    async def scenario(plane):
+        works = plane.client.resource(WORKS)
+        await plane.client.resource(CONFIG_MAPS).create({"metadata": {"name": "app", "namespace": "default"}})
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "app"}
+        metadata = {"name": "app-configmap", "namespace": "default", "labels": {ID: "one"}}
+        spec = {"resource": reference, "clusters": [{"name": "m1"}, {"name": "m2"}]}
+        await plane.client.resource(BINDINGS).create({"metadata": metadata, "spec": spec}, "default")
+        plane.start(BindingStatusController(plane.context, Templates(plane.context)).controller)
+        for cluster, replicas in (("m1", [0] * 500_000), ("m2", 2)):
+            await plane.cluster(cluster)
+            tree, status = work(cluster, OWN, replicas)
+            await works.create(tree, f"karmada-es-{cluster}")
+            await works.patch(OWN, status, f"karmada-es-{cluster}", subresource="status")
+        await plane.clock.sleep(30)
+        binding = await plane.client.resource(BINDINGS).get("app-configmap", "default")
+        first, second = binding["status"]["aggregatedStatus"]
+        assert (first["applied"], first["health"], "status" in first) == (True, "Healthy", False)
+        assert second["status"] == {"replicas": 2}
+
+    on_a_plane(scenario)

@@ -257,6 +257,29 @@ async def test_the_webhook_judges_works_that_begin_to_speak_for_a_binding(stage:
     await works.patch("w", {"metadata": {"finalizers": ["karmada.io/execution-controller"]}}, OWN_SPACE)
 
 
+async def test_the_webhook_judges_what_agents_report(stage: Stage) -> None:
+    """The aggregated server judges Clusters itself."""
+    works = stage.front.resource(WORKS)
+    tree: dict[str, Any] = {"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "spec": {"workload": {}}}
+    await works.create({**tree, "metadata": {"name": "w", "namespace": OWN_SPACE}}, OWN_SPACE)
+    which = {"ordinal": 0, "version": "v1", "kind": "ConfigMap", "resource": "configmaps", "name": "c"}
+
+    def report(length: int) -> dict[str, Any]:
+        return {"status": {"manifestStatuses": [{"identifier": which, "status": {"text": "x" * length}}]}}
+
+    await works.patch("w", report(1), OWN_SPACE, subresource="status")
+    with pytest.raises(Forbidden, match="at most 262144 bytes together"):
+        await works.patch("w", report(300_000), OWN_SPACE, subresource="status")
+    _, validating = configurations(by_url("https://127.0.0.1", "Q0E="))
+    (webhook,) = (one for one in validating["webhooks"] if one["name"] == "agent.karmada.io")
+    judged = {resource for rule in webhook["rules"] for resource in rule["resources"]}
+    assert {"clusters", "clusters/status", "works", "works/status"} <= judged
+    summary = {"allocatable": {"a": "1" * 70_000}}
+    clusters = stage.clusters.resource(objects.CLUSTERS)
+    with pytest.raises(Forbidden, match="has at most 65536 bytes"):
+        await clusters.patch("member1", {"status": {"resourceSummary": summary}}, subresource="status")
+
+
 async def test_the_webhook_is_asked_for_agents_only_and_says_why(stage: Stage) -> None:
     minted = objects.token_secret("default", "karmada-cluster")
     with pytest.raises(Forbidden, match=r'admission webhook "agent.karmada.io" denied the request: the agent of'):

@@ -11,6 +11,7 @@ from karmada.aggregated.cluster_type import validate
 from karmada.api import names
 from karmada.apiserver.auth.model import Attributes
 from karmada.apiserver.auth.rules import parse_rules
+from karmada.machinery import limits
 from karmada.membership import agent_writes, objects
 from karmada.membership.agent_roles import agent_objects, renewal_name
 from karmada.membership.refusal import Refused
@@ -110,6 +111,39 @@ def test_a_cluster_cannot_be_called_like_what_belongs_to_another(name: str) -> N
     assert validate(cluster, cluster) == [], "one that exists can be changed, and so leave"
     with pytest.raises(Refused, match="other clusters' Secrets"):
         agent_objects(name, "r1")
+
+
+MODELINGS = [{"grade": 1, "count": 2}, {"grade": 2, "count": 2}]
+
+
+@pytest.mark.parametrize(
+    ("plural", "status", "why"),
+    [
+        ("clusters", {"resourceSummary": {"allocatableModelings": MODELINGS}}, ""),
+        ("clusters", {"resourceSummary": {"allocatableModelings": [*MODELINGS, MODELINGS[0]]}}, "for one grade"),
+        ("clusters", {"resourceSummary": {"allocatableModelings": [{"count": 1}, {"grade": 0}]}}, "for one grade"),
+        ("clusters", {"resourceSummary": {"allocatable": {"a": "x" * limits.SUMMARY}}}, "resourceSummary of a"),
+        ("clusters", {"conditions": [{"message": "x" * limits.SUMMARY}]}, "status.conditions of a Cluster"),
+        ("clusters", {"apiEnablements": [{"groupVersion": "x" * limits.SUMMARY}]}, ""),
+        ("clusters", {"apiEnablements": [{"groupVersion": "x" * limits.ENABLEMENTS}]}, "status.apiEnablements of a"),
+        ("clusters", {"resourceSummary": [1]}, ""),
+        ("clusters", {"resourceSummary": {"allocatableModelings": {"grade": 1}}}, ""),
+        ("clusters", {"resourceSummary": {"allocatableModelings": [1, {"grade": []}]}}, ""),
+        ("clusters", "none", ""),
+        ("works", {"manifestStatuses": [{"status": {"a": "x" * (limits.STATUS // 2)}}, {"health": "Healthy"}]}, ""),
+        ("works", {"manifestStatuses": [{"status": {"a": "x" * (limits.STATUS // 2)}}] * 2}, "together"),
+        ("works", {"manifestStatuses": [None, {"status": None}]}, ""),
+        ("works", [], ""),
+    ],
+)
+def test_an_agent_reports_as_much_as_others_can_read(plural: str, status: Any, why: str) -> None:
+    """What was stored before stays: it is in nobody's way when something else is written."""
+    group = "work.karmada.io" if plural == "works" else "cluster.karmada.io"
+    tree = {"metadata": {"name": "member1"}, "spec": {"syncMode": "Pull"}, "status": status}
+    user = names.agent_user("member1")
+    found = agent_writes.problem(user, (group, plural), "member1", tree, {})
+    assert (why in found, bool(found)) == (True, bool(why))
+    assert not agent_writes.problem(user, (group, plural), "member1", tree, {"status": status})
 
 
 def test_an_event_about_another_cluster_is_not_an_agents() -> None:

@@ -290,6 +290,28 @@ async def test_an_agent_reports_its_state_and_not_what_is_done_about_it(attack: 
     assert (await clusters.get("evil"))["status"] == {"remedyActions": asked, "kubernetesVersion": "v3"}
 
 
+async def test_an_agent_reports_no_more_than_others_can_read(attack: Attack) -> None:
+    agent, space = await attack.certificate("evil"), "karmada-es-evil"
+    clusters, works = agent.resource(objects.CLUSTERS), agent.resource(WORKS)
+    await clusters.create(cluster("evil"))
+    bounds = {70_000: r"status\.resourceSummary of a Cluster has at most 65536 bytes", 2: "two counts for one grade"}
+    for times, why in bounds.items():
+        summary = {"allocatableModelings": [{"grade": 1, "count": 1}] * times}
+        with pytest.raises(Forbidden, match=why):
+            await clusters.patch("evil", {"status": {"resourceSummary": summary}}, subresource="status")
+    tree: dict[str, Any] = {"apiVersion": "work.karmada.io/v1alpha1", "kind": "Work", "spec": {"workload": {}}}
+    await works.create({**tree, "metadata": {"name": "w", "namespace": space}}, space)
+    with pytest.raises(Forbidden, match="at most 262144 bytes together"):
+        await works.patch("w", reported("x" * 300_000), space, subresource="status")
+    await works.patch("w", reported("x"), space, subresource="status")
+
+
+def reported(text: str) -> dict[str, Any]:
+    """A Work's status with that of its object."""
+    which = {"ordinal": 0, "version": "v1", "kind": "ConfigMap", "resource": "configmaps", "name": "c"}
+    return {"status": {"manifestStatuses": [{"identifier": which, "status": {"text": text}}]}}
+
+
 async def test_an_agent_makes_no_work_for_a_binding(attack: Attack) -> None:
     """Others would wait for what it says to run, by a fence or a disruption budget, though nobody sent it there."""
     agent, space = await attack.certificate("evil"), "karmada-es-evil"

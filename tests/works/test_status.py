@@ -8,7 +8,14 @@ import pytest
 
 from karmada.api.meta import Condition, ObjectMeta, find_condition
 from karmada.api.work.v1alpha1 import ManifestStatus, ResourceIdentifier, Work, WorkloadTemplate, WorkSpec, WorkStatus
-from karmada.api.work.v1alpha2 import Component, ObjectReference, ResourceBindingSpec, TargetCluster
+from karmada.api.work.v1alpha2 import (
+    AggregatedStatusItem,
+    Component,
+    ObjectReference,
+    ResourceBindingSpec,
+    TargetCluster,
+)
+from karmada.machinery import limits
 from karmada.works.build import work_name
 from karmada.works.copies import Facts, copies_of, counts_replicas, share_of
 from karmada.works.status import aggregate, counted, is_applied, is_fully_applied, manifest_status
@@ -50,6 +57,13 @@ def work(
         spec=WorkSpec(workload=WorkloadTemplate(manifests=manifests)),
         status=WorkStatus(conditions=conditions, manifest_statuses=reports),
     )
+
+
+def test_a_status_that_is_too_large_to_be_reported_is_left_out() -> None:
+    fits, large = ({"text": "x" * (limits.STATUS - len('{"text":""}') + more)} for more in (0, 1))
+    first, second = aggregate([work("a", report(fits)), work("b", report(large))], RESOURCE)
+    assert orjson.loads(memoryview(first.status)) == fits
+    assert second == AggregatedStatusItem(cluster_name="b", applied=True, health="Healthy")
 
 
 def test_every_cluster_has_an_item_by_name_but_those_whose_work_is_going() -> None:

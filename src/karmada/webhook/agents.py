@@ -36,7 +36,7 @@ def agent_webhook(client_config: Callable[[str], JSONObject]) -> JSONObject:
             "operations": ["CREATE", "UPDATE"],
             "apiGroups": [group],
             "apiVersions": ["*"],
-            "resources": [plural],
+            "resources": [plural, *([f"{plural}/status"] if (group, plural) in agent_writes.REPORTED else [])],
             "scope": "*",
         }
         for group, plural in agent_writes.JUDGED
@@ -44,11 +44,12 @@ def agent_webhook(client_config: Callable[[str], JSONObject]) -> JSONObject:
     agents = f"request.userInfo.username.startsWith('{names.AGENT_USER_PREFIX}')"
     # Agents write many events about Works, which need no judgement: the execution space is theirs.
     about_clusters = "has(object.involvedObject.kind) && object.involvedObject.kind == 'Cluster'"
-    # So are the Works that the control plane made for bindings, and those of nobody's.
+    # So are the Works that the control plane made for bindings, and those of nobody's, but for what they report.
+    reports = "has(request.subResource) && request.subResource == 'status'"
     for_bindings = " || ".join(_gained(field, keys) for field, keys in agent_writes.BINDING_MARKS.items())
     judged = (
         f"(request.resource.resource != 'events' || ({about_clusters})) && "
-        f"(request.resource.resource != 'works' || {for_bindings})"
+        f"(request.resource.resource != 'works' || ({reports}) || {for_bindings})"
     )
     return {
         "name": "agent.karmada.io",

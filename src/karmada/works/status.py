@@ -3,14 +3,17 @@
 from collections.abc import Iterable
 
 from karmada.api import conditions, names
+from karmada.api.base import ABSENT
 from karmada.api.meta import find_condition, is_true
 from karmada.api.work.v1alpha1 import ManifestStatus, Work
 from karmada.api.work.v1alpha2 import AggregatedStatusItem, ObjectReference, ResourceBindingSpec
+from karmada.machinery.limits import STATUS
 from karmada.works.build import keep_set
 
 
 def aggregate(works: Iterable[Work], resource: ObjectReference) -> tuple[AggregatedStatusItem, ...]:
-    """One item per cluster, by cluster name. Works that are being deleted do not count."""
+    """One item per cluster, by cluster name. Works that are being deleted do not count; statuses that are too large to
+    be reported are left out, whoever wrote them into a Work."""
     items = [_item(work, resource) for work in works if work.metadata.deletion_timestamp is None]
     return tuple(sorted(items, key=lambda item: item.cluster_name))
 
@@ -45,9 +48,8 @@ def _item(work: Work, resource: ObjectReference) -> AggregatedStatusItem:
     found = manifest_status(work, resource)
     if found is None:
         return AggregatedStatusItem(cluster_name=cluster, applied=True, health="Unknown")
-    return AggregatedStatusItem(
-        cluster_name=cluster, applied=True, status=found.status, health=found.health or "Unknown"
-    )
+    status = found.status if len(memoryview(found.status)) <= STATUS else ABSENT
+    return AggregatedStatusItem(cluster_name=cluster, applied=True, status=status, health=found.health or "Unknown")
 
 
 def manifest_status(work: Work, resource: ObjectReference) -> ManifestStatus | None:
