@@ -267,7 +267,7 @@ def _written(call: Call, answer: AnyAnswer) -> HttpAnswer:
         headers: dict[str, str | list[str]] = dict(answer.headers) if answer.headers else {}
         if call.warnings:
             headers.update(_warnings(call))
-        return HttpResponse(answer.code, answer.body, answer.content_type, headers)
+        return HttpResponse(answer.code, answer.body, answer.content_type, headers, answer.pieces)
     return _streamed(answer)
 
 

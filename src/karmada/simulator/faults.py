@@ -8,7 +8,7 @@ it wakes up. Whoever gave up meanwhile has gone; nobody waits any longer than th
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -139,7 +139,9 @@ class Gate:
 
         return gated
 
-    async def _held(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    async def _held(
+        self, chunks: AsyncIterator[bytes | Iterable[bytes]]
+    ) -> AsyncGenerator[bytes | Iterable[bytes], None]:
         """What a stream sends, held back while the member hangs."""
         try:
             async for chunk in chunks:

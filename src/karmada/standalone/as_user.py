@@ -1,6 +1,6 @@
 """Requests passed on to the API server of this process in the name of a user who has been authenticated already."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
 from karmada.apiserver.aggregation.proxy import is_identity
 from karmada.apiserver.auth.model import ANONYMOUS, UserInfo
@@ -32,7 +32,8 @@ class AsUser:
         )
         answer = await self._dispatch(inner)
         if isinstance(answer, HttpResponse):
-            return Answer(answer.status, answer.body, answer.content_type, _joined(answer.headers))
+            body = answer.body if answer.pieces is None else b"".join(answer.pieces.parts)
+            return Answer(answer.status, body, answer.content_type, _joined(answer.headers))
         if isinstance(answer, StreamResponse):
             chunks = _Chunks(answer.chunks, answer.ended)
             return Streamed(answer.status, chunks, answer.content_type, _joined(answer.headers))
@@ -50,8 +51,10 @@ class AsUser:
 class _Chunks:
     """A streamed body that calls back once when it is over."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], ended: Callable[[], None]) -> None:
+    def __init__(self, chunks: AsyncIterator[bytes | Iterable[bytes]], ended: Callable[[], None]) -> None:
         self._chunks = chunks
+        self._parts: Iterator[bytes] = iter(())
+        """What is left of an item of several parts."""
         self._ended = ended
         self._over = False
 
@@ -60,7 +63,10 @@ class _Chunks:
 
     async def __anext__(self) -> bytes:
         try:
-            return await anext(self._chunks)
+            while not (data := next(self._parts, b"")):
+                chunk = await anext(self._chunks)
+                self._parts = iter((chunk,) if isinstance(chunk, bytes) else chunk)
+            return data
         except BaseException:
             self._end()
             raise

@@ -1,8 +1,11 @@
 """LIST: stored bytes joined into a list, page by page where asked.
 
 Later pages read the revision of the first one. Items of built-in kinds come without apiVersion and kind, those of
-custom kinds with them, as clients of the reference see it.
+custom kinds with them, as clients of the reference see it. A large list as it is stored is joined while it is written,
+piece by piece: a client that does not read it holds no copy of it.
 """
+
+from collections.abc import Iterator
 
 import orjson
 
@@ -16,8 +19,10 @@ from karmada.apiserver.requests.selection import Selection, select
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.storage.base import Compacted
-from karmada.apiserver.watchcache import Page
+from karmada.apiserver.watchcache import Item, Page
+from karmada.machinery.httpserver.encoding import cut
 from karmada.machinery.httpserver.failure import Failure, bad_request
+from karmada.machinery.httpserver.model import PIECE, Pieces
 
 
 async def list_objects(context: Context, call: Call) -> Answer:
@@ -78,7 +83,10 @@ async def _answer(call: Call, page: Page, metadata: JSONObject) -> Answer:
         not served.since or all(item.revision >= served.since for item in page.items)
     )
     if view.form is Form.OBJECT and plain:
-        return await reading.written(call, 200, _joined(served, page, metadata))
+        pieces = _pieces(served, page, metadata)
+        if pieces.size <= PIECE or call.http is None or view.yaml or view.pretty:
+            return await reading.written(call, 200, b"".join(pieces.parts))
+        return Answer(200, b"", pieces=pieces)
     objects = await reading.objects(served, page.items)
     if view.form is Form.TABLE:
         more = {key: value for key, value in metadata.items() if key != "resourceVersion" and value != ""}
@@ -98,16 +106,36 @@ async def _answer(call: Call, page: Page, metadata: JSONObject) -> Answer:
     return await reading.written(call, 200, orjson.dumps(answer))
 
 
-def _joined(served: Served, page: Page, metadata: JSONObject) -> bytes:
-    head = {"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata}
-    parts = [orjson.dumps(head)[:-1], b',"items":[']
-    if served.type.custom:
-        parts.append(b",".join([item.body for item in page.items]))
-    elif page.items:
-        bare = served.bare
-        parts += [b"{", b",{".join([memoryview(item.body)[bare:] for item in page.items])]
+def _pieces(served: Served, page: Page, metadata: JSONObject) -> Pieces:
+    head = orjson.dumps({"kind": served.list_kind, "apiVersion": served.api_version, "metadata": metadata})[:-1]
+    start = head + b',"items":['
+    bare = 0 if served.type.custom else served.bare
+    between = b"," if served.type.custom else b",{"
+    items = page.items
+    size = len(start) + sum([item.size for item in items]) + len(items) * (len(between) - bare) + len(b"]}")
+    return Pieces(size - bool(items), _parts(start, items, between, bare))
+
+
+def _parts(start: bytes, items: list[Item], between: bytes, bare: int) -> Iterator[bytes]:
+    """The items, each from its byte `bare` on, joined to pieces; what is large is copied only as it is written."""
+    parts: list[bytes | memoryview] = [start]
+    size, separator = 0, between[1:]
+    for item in items:
+        body = item.body
+        parts.append(separator)
+        separator = between
+        if len(body) > PIECE:
+            yield b"".join(parts)
+            yield from cut(body, bare)
+            parts, size = [], 0
+            continue
+        parts.append(memoryview(body)[bare:] if bare else body)
+        size += len(body)
+        if size >= PIECE:
+            yield b"".join(parts)
+            parts, size = [], 0
     parts.append(b"]}")
-    return b"".join(parts)
+    yield b"".join(parts)
 
 
 def start_of(call: Call, position: str) -> str:

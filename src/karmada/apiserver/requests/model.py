@@ -15,7 +15,7 @@ from karmada.apiserver.requests.negotiation import JSON, View
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import WatchCache
-from karmada.machinery.httpserver.model import ByteStream, HttpRequest
+from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Pieces
 
 
 class Call(msgspec.Struct, eq=False):
@@ -59,6 +59,8 @@ class Answer(msgspec.Struct, frozen=True, eq=False):
     body: bytes
     content_type: str = "application/json"
     headers: Mapping[str, str] = {}
+    pieces: Pieces | None = None
+    """Instead of a body, for a caller from outside who gets a large list."""
 
 
 class Streamed(NamedTuple):

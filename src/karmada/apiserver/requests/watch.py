@@ -1,12 +1,15 @@
 """WATCH: the store's events as clients asked for them.
 
 Each event is encoded once for all plain watchers; only watchers of another version or form pay for a conversion.
+What is large is joined while it is written: a client that does not read holds no copy of it.
 Two consumers: the HTTP dispatcher writes lines, the direct transport takes typed events.
 """
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Iterable, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 import orjson
@@ -23,7 +26,9 @@ from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.storage.base import Compacted
 from karmada.apiserver.watchcache import StoreEvent, TooSlow, Watcher
+from karmada.machinery.httpserver.encoding import cut
 from karmada.machinery.httpserver.failure import Failure
+from karmada.machinery.httpserver.model import PIECE
 from karmada.machinery.transport import EventType
 
 _DEFAULT_SECONDS = (1800, 3600)
@@ -92,20 +97,21 @@ async def batches(context: Context, watch: Watch) -> AsyncIterator[list[StoreEve
             ending.cancel()
 
 
-async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes]:
+async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes | Iterable[bytes]]:
     """The watch as the body of an HTTP answer."""
     call = watch.call
     first = True
     try:
         async for events in batches(context, watch):
-            data = _shared(call, events)
-            if data is None:
+            if not _stored_as_served(call, events):
                 parts = []
                 for event in events:
                     parts.append(await _converted(call, event, first))
                     first = False
-                data = b"".join(parts)
-            yield data
+                yield b"".join(parts)
+            else:
+                sizes = [event.item.size for event in events]
+                yield _shared(call, events) if sum(sizes) <= PIECE else _pieces(call, events, sizes)
     except Failure as failure:
         yield b'{"type":"ERROR","object":%b}\n' % orjson.dumps(failure.status())
 
@@ -126,25 +132,43 @@ class Joined:
         if call.served is self._served and call.view == self._view and watcher.take(self._events):
             return self._data
         events = watcher.gathered()
-        data = _shared(call, events) if events else None
-        if data is None:
+        if not events or not _stored_as_served(call, events):
             return b""
+        data = _shared(call, events)
         watcher.take(events)
         self._served, self._view, self._events, self._data = call.served, call.view, events, data
         return data
 
 
-def _shared(call: Call, events: list[StoreEvent]) -> bytes | None:
-    """The lines of events as they are stored; None if the watcher wants another form or version."""
+def _stored_as_served(call: Call, events: list[StoreEvent]) -> bool:
+    """Whether the watcher wants the events as they are stored."""
     served = call.served
     if call.view.form is not Form.OBJECT or not served.is_storage_version:
-        return None
-    if served.since and not all(event.item.revision >= served.since for event in events):
-        return None
+        return False
+    return not served.since or all(event.item.revision >= served.since for event in events)
+
+
+def _shared(call: Call, events: list[StoreEvent]) -> bytes:
     if len(events) == 1 and events[0].item.name:
         # The usual case: the line is shared by all watchers, not copied for each.
         return events[0].line
     return b"".join([event.line if event.item.name else _bookmark_line(call, event) for event in events])
+
+
+def _pieces(call: Call, events: list[StoreEvent], sizes: list[int]) -> Iterator[bytes]:
+    """The lines joined to pieces; a large object's line is never made, as it would be a copy."""
+    ends = list(accumulate(sizes))
+    start = done = 0
+    while start < len(events):
+        stop = min(bisect_left(ends, done + PIECE, start), len(events) - 1)
+        event = events[stop]
+        if sizes[stop] > PIECE:
+            yield _shared(call, events[start:stop]) + b'{"type":"%b","object":' % event.type.encode()
+            yield from cut(event.item.body)
+            yield b"}\n"
+        else:
+            yield _shared(call, events[start : stop + 1])
+        start, done = stop + 1, ends[stop]
 
 
 def bookmark_object(call: Call, event: StoreEvent) -> JSONObject:

@@ -20,9 +20,8 @@ from karmada.apiserver.watchcache.history import Bounds, History
 from karmada.apiserver.watchcache.keys import Kind, key_of, prefix_of
 from karmada.apiserver.watchcache.labelled import Label
 from karmada.apiserver.watchcache.maintenance import Maintenance
-from karmada.apiserver.watchcache.model import Index, Item, Match, Page, StoreEvent, bookmark
+from karmada.apiserver.watchcache.model import Index, Item, Match, Page, StoreEvent, bookmark, first_seen
 from karmada.apiserver.watchcache.watcher import Watcher
-from karmada.machinery.transport import EventType
 
 _LOG = logging.getLogger(__name__)
 
@@ -178,7 +177,7 @@ class WatchCache:
         past, events = None, []
         if initial:
             items = collection.page(namespace, match, 0, "", self._revision).items
-            events = [StoreEvent(EventType.ADDED, item, None) for item in items if not name or item.name == name]
+            events = [first_seen(item) for item in items if not name or item.name == name]
             if initial_end:
                 events.append(bookmark(self._revision, initial_end=True))
         elif after and after < self._history.floor:

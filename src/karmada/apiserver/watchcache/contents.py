@@ -77,7 +77,12 @@ class Contents:
             item.stored = record.value
 
     def recall(self, change: Change) -> StoreEvent:
-        """The event that a change of the past was."""
+        """The event that a change of the past was, for one watcher: it keeps nothing for others."""
+        event = self._recalled(change)
+        event.retire()
+        return event
+
+    def _recalled(self, change: Change) -> StoreEvent:
         kind, namespace, name = place_of(change.key)
         old = None
         if change.previous is not None:

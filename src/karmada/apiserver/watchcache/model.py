@@ -184,6 +184,11 @@ class StoreEvent(msgspec.Struct, gc=False, eq=False):
         return event
 
 
+def first_seen(item: Item) -> StoreEvent:
+    """The event with which a watcher begins to know an object; as it is this watcher's own, it keeps nothing."""
+    return StoreEvent(EventType.ADDED, item, None, False, False)
+
+
 def bookmark(revision: int, initial_end: bool = False) -> StoreEvent:
     """A bookmark: the watcher has seen everything up to a revision."""
     return StoreEvent(EventType.BOOKMARK, Item("", "", revision, NO_INDEX, b""), None, initial_end)

@@ -10,9 +10,12 @@ from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 
 from karmada.apiserver.watchcache.model import Match, StoreEvent, bookmark
+from karmada.machinery.httpserver.model import PIECE
 
 _BATCH = 500
 _MOST_BYTES = 64 << 20
+_AT_ONCE = 2 * PIECE
+"""Bytes that are taken without waiting."""
 
 Past = AsyncIterator[list[StoreEvent]]
 Detach = Callable[["Watcher"], None]
@@ -140,8 +143,10 @@ class Watcher:
         return events
 
     def gathered(self) -> list[StoreEvent]:
-        """What the next read would return without waiting; to be taken with `take`."""
-        return [] if self._closed or self._past is not None or len(self._buffer) > _BATCH else self._buffer
+        """What the next read would return without waiting, unless it is large; to be taken with `take`."""
+        if self._closed or self._past is not None or len(self._buffer) > _BATCH or self._bytes > _AT_ONCE:
+            return []
+        return self._buffer
 
     def take(self, events: list[StoreEvent]) -> bool:
         """Count what has gathered as read if it is just this, which somebody's `gathered` returned."""

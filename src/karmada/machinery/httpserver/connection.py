@@ -4,14 +4,18 @@
   reading pauses while `PIPELINE` requests wait.
 - A request whose client goes away while the handler runs is finished (a write may be half done); streams and upgraded
   connections are cancelled at once.
-- Writing waits while the socket's buffer is full; a client that does not read for `Timeouts.write` seconds is cut off.
-  While a stream waits, its source gathers more, so slow sockets get fewer and larger writes.
+- Writing waits while the socket's buffer is full. A client may let it wait for `Timeouts.write` seconds, and a second
+  longer for every `SLOWEST` bytes it reads; then it is cut off. While a stream waits, its source gathers more, so slow
+  sockets get fewer and larger writes.
+- What is more than small is written in pieces and counted until the socket has taken it (`Unsent`): a whole answer all
+  the time, of others the piece under way, for which they wait.
 - Deadlines are plain numbers which the server's sweeper compares with the clock: no timer per request.
 """
 
 import asyncio
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
@@ -21,20 +25,41 @@ import orjson
 
 from karmada.machinery.httpserver import encoding
 from karmada.machinery.httpserver.failure import Failure
-from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse, Upgrade
-from karmada.machinery.httpserver.parsing import Parsed, Refusal, RequestParser
+from karmada.machinery.httpserver.model import (
+    PIECE,
+    Handler,
+    HttpAnswer,
+    HttpRequest,
+    HttpResponse,
+    StreamResponse,
+    Upgrade,
+)
+from karmada.machinery.httpserver.parsing import SMALL, Parsed, Refusal, RequestParser
 from karmada.machinery.httpserver.upgraded import ENDED, Disconnected, UpgradedStream, Wire
 
 if TYPE_CHECKING:
     from karmada.machinery.httpserver.server import HttpServer
 
 PIPELINE = 16
-WRITE_HIGH = 256 * 1024
-JOIN_BELOW = 64 * 1024
-"""Bodies up to this size are written together with their head."""
+WRITE_HIGH = 64 * 1024
+"""Bytes in a socket's buffer that are not counted; writing waits while there are more."""
+SLOWEST = 64 * 1024
+"""Bytes a second that a client has to read at least, in the long run."""
 _REASONS = {405: "MethodNotAllowed", 413: "RequestEntityTooLarge"}
 """Refusals that clients expect as a Status."""
 _FAILED = HttpResponse(500, b"Internal Server Error", "text/plain; charset=utf-8")
+_CROWDED = HttpResponse(
+    429,
+    orjson.dumps(
+        Failure(
+            429,
+            "TooManyRequests",
+            "too many bytes of answers wait until clients read them: read those you asked for, then try again",
+            {"retryAfterSeconds": 1},
+        ).status()
+    ),
+    headers={"Retry-After": "1"},
+)
 LINGER = 2.0
 """Seconds to go on reading after a refusal."""
 
@@ -50,7 +75,7 @@ class Timeouts:
     idle: float = 90.0
     """Between requests of a kept-alive connection."""
     write: float = 60.0
-    """Without reading anything while the server has something to send."""
+    """In arrears with reading (`SLOWEST`) while the server has something to send."""
 
 
 class _State(Enum):
@@ -78,12 +103,15 @@ class HttpConnection(asyncio.Protocol):
         "_handler",
         "_last",
         "_part",
+        "_patience",
         "_paused",
         "_queue",
+        "_sent",
         "_server",
         "_state",
         "_stream",
         "_task",
+        "_turned",
         "_wake",
         "client",
         "deadline",
@@ -100,6 +128,12 @@ class HttpConnection(asyncio.Protocol):
         """Where the task waits for a request."""
         self._can_write: asyncio.Future[None] | None = None
         """Where the task waits for the socket; present exactly while writing is paused."""
+        self._patience = server.timeouts.write
+        """Seconds for which writing may still wait."""
+        self._turned = 0.0
+        """When writing was last paused or resumed."""
+        self._sent = 0
+        """Bytes written since the last pause."""
         self._paused = False
         self._part = _Part.NONE
         self._last = False
@@ -179,11 +213,18 @@ class HttpConnection(asyncio.Protocol):
         """The socket's buffer is full."""
         if self._can_write is None:
             self._can_write = self._server.loop.create_future()
-            self.deadline = self._server.loop.time() + self._server.timeouts.write
+            now = self._server.loop.time()
+            regained = now - self._turned + self._sent / SLOWEST
+            self._patience = min(self._patience + regained, self._server.timeouts.write)
+            self._turned, self._sent = now, 0
+            self.deadline = now + self._patience
 
     def resume_writing(self) -> None:
         """The socket's buffer has room again."""
         waiter, self._can_write = self._can_write, None
+        now = self._server.loop.time()
+        self._patience -= now - self._turned
+        self._turned = now
         self.deadline = inf
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
@@ -279,7 +320,7 @@ class HttpConnection(asyncio.Protocol):
     async def _answer(self, parsed: Parsed | Refusal) -> bool:
         """Answer one request; returns whether the connection goes on."""
         if isinstance(parsed, Refusal):
-            self._write_whole(parsed.answer or _refused(parsed), b"", keep_alive=False)
+            self._refuse(parsed.answer or _refused(parsed))
             self.parser.close()
             await self._linger()
             return False
@@ -292,30 +333,23 @@ class HttpConnection(asyncio.Protocol):
             self._last = True
         keep_alive = parsed.keep_alive and not self._last
         if isinstance(answer, HttpResponse):
-            packed = await self._pack(request, answer)
-            if self.wire.is_closing():
-                return False
-            try:
-                self._write_whole(answer, packed, keep_alive, request.method == "HEAD")
-            except ValueError as error:
-                self._server.failed(request, error)
-                self._write_whole(_FAILED, b"", keep_alive, request.method == "HEAD")
-            if self._can_write is not None:
-                await self._can_write
-            return keep_alive
+            return await self._send_whole(request, answer, keep_alive)
         if isinstance(answer, StreamResponse):
             return await self._send_stream(request, answer, keep_alive, chunked)
         try:
             if parsed.upgrade:
                 await self._upgrade(answer)
             else:
-                self._write_whole(_refused(Refusal(400, "Bad Request: no Connection: Upgrade")), b"", keep_alive=False)
+                self._refuse(_refused(Refusal(400, "Bad Request: no Connection: Upgrade")))
                 await answer.serve(ENDED)
         except ValueError as error:
             self._server.failed(request, error)
         finally:
             answer.ended()
         return False
+
+    def _refuse(self, answer: HttpResponse) -> None:
+        self.wire.write(self._head(answer, keep_alive=False) + answer.body)
 
     async def _linger(self) -> None:
         """Read on for a while: closing on a client that still sends would destroy the answer on its way."""
@@ -332,31 +366,89 @@ class HttpConnection(asyncio.Protocol):
             self._server.failed(request, error)
             return _FAILED
 
-    async def _pack(self, request: HttpRequest, answer: HttpResponse) -> bytes:
-        """The body as it travels; compressed in a thread where that is worthwhile."""
-        body = answer.body
-        if len(body) < encoding.GZIP_MINIMUM or "Content-Encoding" in answer.headers:
-            return body
-        if not encoding.wants_gzip(request.headers.get("accept-encoding", ""), len(body), request.peer[0]):
-            return body
-        answer.headers = {**answer.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        return await asyncio.to_thread(encoding.gzip, body)
+    async def _send_whole(self, request: HttpRequest, answer: HttpResponse, keep_alive: bool) -> bool:
+        """Write a whole answer; returns whether the connection goes on."""
+        unsent, client = self._server.unsent, _client(request)
+        held = len(answer.body) if len(answer.body) > SMALL else 0
+        if held and not unsent.try_take(client, held):
+            held = 0
+            if request.method not in ("GET", "HEAD"):
+                # It is done: who is refused with 429 does it again.
+                self.wire.abort()
+                return False
+            answer = _CROWDED
+        try:
+            if _worth_packing(request, answer):
+                if answer.pieces is not None:
+                    await unsent.take(client, answer.pieces.size)
+                    held = answer.pieces.size
+                parts = (answer.body,) if answer.pieces is None else answer.pieces.parts
+                answer.body, answer.pieces = await asyncio.to_thread(encoding.gzip, parts), None
+                del parts  # What was compressed is not kept while it is sent.
+                answer.headers = {**answer.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+                unsent.give(client, held - len(answer.body))
+                held = len(answer.body)
+            if self.wire.is_closing():
+                return False
+            try:
+                head = self._head(answer, keep_alive)
+            except ValueError as error:
+                self._server.failed(request, error)
+                answer = _FAILED
+                head = self._head(answer, keep_alive)
+            return await self._write_whole(request, answer, head) and keep_alive
+        finally:
+            if held:
+                unsent.give(client, held)
 
-    def _write_whole(self, answer: HttpResponse, body: bytes, keep_alive: bool, only_head: bool = False) -> None:
-        body = body or answer.body
-        framing = b"" if answer.status in (204, 304) else encoding.length(len(body))
+    def _head(self, answer: HttpResponse, keep_alive: bool) -> bytes:
+        size = len(answer.body) if answer.pieces is None else answer.pieces.size
+        framing = encoding.length(size) if _has_body(answer) else b""
         date = self._server.date.at(time.time())
-        head = encoding.head(answer.status, answer.content_type, answer.headers, date, framing, keep_alive)
-        if only_head or not framing:
-            self.wire.write(head)
-        elif len(body) <= JOIN_BELOW:
-            self.wire.write(head + body)
+        return encoding.head(answer.status, answer.content_type, answer.headers, date, framing, keep_alive)
+
+    async def _write_whole(self, request: HttpRequest, answer: HttpResponse, head: bytes) -> bool:
+        wire, body = self.wire, answer.body
+        if request.method == "HEAD" or not _has_body(answer):
+            wire.write(head)
+        elif answer.pieces is not None:
+            wire.write(head)
+            return await self._write_pieces(answer.pieces.parts, _client(request))
+        elif len(body) <= SMALL:
+            wire.write(head + body)
         else:
-            self.wire.write(head)
-            self.wire.write(body)
+            wire.write(head)
+            for data in encoding.cut(body):
+                await self._drained()
+                if wire.is_closing():
+                    return False
+                self._sent += len(data)
+                wire.write(data)
+        await self._drained()
+        return True
+
+    async def _write_pieces(self, parts: Iterable[bytes], client: str, chunked: bool = False) -> bool:
+        """Write parts as they are made, when there is room for each; false if the connection closed meanwhile."""
+        unsent, wire = self._server.unsent, self.wire
+        pieces = (piece for part in parts for piece in encoding.cut(part))
+        while True:
+            await self._drained()
+            await unsent.take(client, PIECE)
+            try:
+                if wire.is_closing():
+                    return False
+                data = next(pieces, b"")
+                if not data:
+                    return True
+                self._sent += len(data)
+                wire.write(encoding.chunk(data) if chunked else data)
+                del data
+                await self._drained()
+            finally:
+                unsent.give(client, PIECE)
 
     async def _send_stream(self, request: HttpRequest, answer: StreamResponse, keep_alive: bool, chunked: bool) -> bool:
-        wire, chunks = self.wire, answer.chunks
+        wire, chunks, client = self.wire, answer.chunks, _client(request)
         framing = encoding.CHUNKED if chunked else b""
         keep_alive = keep_alive and chunked
         self._state = _State.STREAMING
@@ -366,6 +458,7 @@ class HttpConnection(asyncio.Protocol):
         def flush() -> bool:
             if self._can_write is not None or not (data := answer.gathered()):
                 return False
+            self._sent += len(data)
             wire.write(pacer.chunk(data) if chunked else data)
             return True
 
@@ -377,15 +470,18 @@ class HttpConnection(asyncio.Protocol):
                 async for data in chunks:
                     if wire.is_closing():
                         return False
-                    if data:
+                    if not isinstance(data, bytes):
+                        await self._write_pieces(data, client, chunked)
+                    elif len(data) > SMALL:
+                        await self._write_pieces((data,), client, chunked)
+                    elif data:
+                        self._sent += len(data)
                         wire.write(encoding.chunk(data) if chunked else data)
-                    if self._can_write is not None:
-                        await self._can_write
+                    await self._drained()
                     previous, written = written, clock()
                     await pacer.after_write(previous, written, flush)
                     written = clock()
-                    if self._can_write is not None:
-                        await self._can_write
+                    await self._drained()
             complete = True
         except asyncio.CancelledError:
             # A graceful end of the server finishes the body properly; a vanished client gets nothing.
@@ -420,6 +516,23 @@ class HttpConnection(asyncio.Protocol):
     async def _drained(self) -> None:
         if self._can_write is not None:
             await self._can_write
+
+
+def _client(request: HttpRequest) -> str:
+    """In whose name answers are counted."""
+    return request.client or request.peer[0]
+
+
+def _has_body(answer: HttpResponse) -> bool:
+    return answer.status not in (204, 304)
+
+
+def _worth_packing(request: HttpRequest, answer: HttpResponse) -> bool:
+    """Whether the body is compressed, which a thread does."""
+    size = len(answer.body) if answer.pieces is None else answer.pieces.size
+    if size < encoding.GZIP_MINIMUM or "Content-Encoding" in answer.headers:
+        return False
+    return encoding.wants_gzip(request.headers.get("accept-encoding", ""), size, request.peer[0])
 
 
 def _refused(refusal: Refusal) -> HttpResponse:

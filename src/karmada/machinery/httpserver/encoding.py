@@ -1,12 +1,13 @@
 """Answers to bytes: status lines, headers, chunks, and when compressing is worth its time. Free of I/O."""
 
 import zlib
+from collections.abc import Iterable, Iterator
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 from ipaddress import ip_address
 
-from karmada.machinery.httpserver.model import Headers
+from karmada.machinery.httpserver.model import PIECE, Headers
 
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -85,6 +86,15 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
+def cut(data: bytes, after: int = 0) -> Iterator[bytes]:
+    """What follows the first `after` bytes, in pieces that are not too large."""
+    if not after and len(data) <= PIECE:
+        yield data
+    else:
+        for start in range(after, len(data), PIECE):
+            yield data[start : start + PIECE]
+
+
 def wants_gzip(accept_encoding: str, size: int, peer: str) -> bool:
     """Whether to compress: the client asked, the answer is large, and it travels over a network at all."""
     if size < GZIP_MINIMUM or "gzip" not in accept_encoding:
@@ -96,10 +106,10 @@ def wants_gzip(accept_encoding: str, size: int, peer: str) -> bool:
     return False
 
 
-def gzip(data: bytes) -> bytes:
+def gzip(parts: Iterable[bytes]) -> bytes:
     """Compress at the cheap level; releases the GIL, so it may run in a thread."""
     packer = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 31)
-    return packer.compress(data) + packer.flush()
+    return b"".join([*map(packer.compress, parts), packer.flush()])
 
 
 def _loopback(peer: str) -> bool:

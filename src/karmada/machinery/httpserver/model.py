@@ -1,17 +1,28 @@
 """What the HTTP layer hands to the handler, and what it gets back.
 
 The handler is one async callable. Bodies arrive whole: they are limited, and read only after the headers were admitted.
-Answers are whole, streamed, or an
-upgrade to a bidirectional byte stream (WebSocket frames are the upgrade handler's business, see `websocket`).
+Answers are whole, streamed, or an upgrade to a bidirectional byte stream (WebSocket frames are the upgrade handler's
+business, see `websocket`). Large ones are made piece by piece while they are written, of bytes that others keep anyway.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 Headers = Mapping[str, str | list[str]]
 """Header fields of an answer; a list stands for a field that occurs several times."""
+PIECE = 112 * 1024
+"""Bytes that are made and written at a time where an answer is larger; the C library maps larger blocks anew each time,
+which costs more than further writes.
+"""
+
+
+class Pieces(NamedTuple):
+    """A body of a known size that is made while it is written; its parts can be gone through once."""
+
+    size: int
+    parts: Iterable[bytes]
 
 
 def _nothing() -> None:
@@ -50,13 +61,18 @@ class HttpResponse(msgspec.Struct, eq=False):
     body: bytes
     content_type: str = "application/json"
     headers: Headers = msgspec.field(default_factory=dict)
+    pieces: Pieces | None = None
+    """Instead of a body."""
 
 
 class StreamResponse(msgspec.Struct, eq=False):
-    """A chunked answer; each item is written at once. Closed early when the client goes away."""
+    """A chunked answer; each item is written at once, one of several parts as they are made.
+
+    Closed early when the client goes away.
+    """
 
     status: int
-    chunks: AsyncIterator[bytes]
+    chunks: AsyncIterator[bytes | Iterable[bytes]]
     content_type: str = "application/json"
     headers: Headers = msgspec.field(default_factory=dict)
     ended: Callable[[], None] = _nothing

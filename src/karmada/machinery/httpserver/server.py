@@ -21,6 +21,7 @@ from karmada.machinery.httpserver.encoding import DateHeader
 from karmada.machinery.httpserver.model import Handler, HttpRequest
 from karmada.machinery.httpserver.pacing import Pacer
 from karmada.machinery.httpserver.parsing import Admit, Limits, Room
+from karmada.machinery.httpserver.unsent import Unsent
 from karmada.machinery.listening import stop_accepting
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ MAX_UNAUTHENTICATED = 1_000
 """Connections without an authenticated user."""
 MAX_BODIES = 512 * 1024 * 1024
 """Bytes of the bodies of all requests that arrive or wait for their answer; beyond that, only small ones are taken."""
+MAX_UNSENT = 512 * 1024 * 1024
+"""Bytes of answers that clients have still to read; beyond that, large ones wait or are refused."""
 _TRIES = 16
 """How many busy connections are passed over in search of one that can make room."""
 BACKLOG = 1024
@@ -67,6 +70,7 @@ class HttpServer:
         max_connections: int = MAX_CONNECTIONS,
         max_unauthenticated: int = MAX_UNAUTHENTICATED,
         max_bodies: int = MAX_BODIES,
+        max_unsent: int = MAX_UNSENT,
     ) -> None:
         self.tls = tls
         self._renew = renew
@@ -82,6 +86,7 @@ class HttpServer:
         self._max_connections = max_connections
         self._max_unauthenticated = max_unauthenticated
         self.room = Room(max_bodies)
+        self.unsent = Unsent(max_unsent)
         self._connections: set[HttpConnection | TlsConnection] = set()
         self._unauthenticated: dict[HttpConnection | TlsConnection, None] = {}
         """Those without an authenticated user, the oldest first."""
