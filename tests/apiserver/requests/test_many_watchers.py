@@ -31,6 +31,21 @@ async def follow(port: int, opened: asyncio.Semaphore, accept: str, selector: st
     return seen
 
 
+async def follow_one(port: int, opened: asyncio.Semaphore, accept: str) -> bytes:
+    """The first line of a watch from now on."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+    path = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0&sendInitialEvents=false"
+    path += "&resourceVersionMatch=NotOlderThan"
+    head = f"GET {path} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer secret\r\nAccept: {accept}\r\n\r\n"
+    writer.write(head.encode())
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+    opened.release()
+    while not (line := await reader.readline()).startswith(b"{"):
+        pass
+    writer.close()
+    return line
+
+
 async def test_each_watcher_sees_every_event_once_in_order_and_in_its_own_form():
     async with ApiServer(ApiServerOptions(controllers=False, static_tokens=TOKENS)) as server:
         port = await server.listen(tls=False)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,6 +11,7 @@ from karmada.apiserver.admission.model import AdmissionChain
 from karmada.apiserver.auth.decisions import require
 from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
 from karmada.apiserver.catalog import Catalog
+from karmada.apiserver.requests.conversions import Conversions
 from karmada.apiserver.requests.negotiation import JSON, View
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
@@ -97,3 +98,4 @@ class Context:
     """Five random characters for generated names."""
     key_prefix: str = "/registry"
     """What refusals call the place of objects."""
+    conversions: Conversions = field(default_factory=Conversions)

@@ -1,6 +1,6 @@
 """WATCH: the store's events as clients asked for them.
 
-Each event is encoded once for all plain watchers; only watchers of another version or form pay for a conversion.
+Each event is encoded once for all plain watchers, and converted once for all who want it in another version or form.
 What is large is joined while it is written: a client that does not read holds no copy of it.
 Two consumers: the HTTP dispatcher writes lines, the direct transport takes typed events.
 """
@@ -8,15 +8,16 @@ Two consumers: the HTTP dispatcher writes lines, the direct transport takes type
 import asyncio
 import random
 from bisect import bisect_left
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Hashable, Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+import msgspec
 import orjson
 
 from karmada.apiserver.failures import gone
 from karmada.apiserver.managedfields.zero import zero_object
-from karmada.apiserver.requests import reading
+from karmada.apiserver.requests import offload, reading
 from karmada.apiserver.requests.freshness import wait_for
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.negotiation import JSON, Form
@@ -104,11 +105,9 @@ async def lines(context: Context, watch: Watch) -> AsyncIterator[bytes | Iterabl
     try:
         async for events in batches(context, watch):
             if not _stored_as_served(call, events):
-                parts = []
-                for event in events:
-                    parts.append(await _converted(call, event, first))
-                    first = False
-                yield b"".join(parts)
+                async for data in _converted(context, call, events, first):
+                    yield data
+                first = False
             else:
                 sizes = [event.item.size for event in events]
                 yield _shared(call, events) if sum(sizes) <= PIECE else _pieces(call, events, sizes)
@@ -193,18 +192,62 @@ def _bookmark_line(call: Call, event: StoreEvent) -> bytes:
     return b'{"type":"BOOKMARK","object":%b}\n' % orjson.dumps(bookmark_object(call, event))
 
 
-async def _converted(call: Call, event: StoreEvent, first: bool) -> bytes:
-    if event.type is EventType.BOOKMARK:
-        obj = bookmark_object(call, event)
-    else:
-        obj = await reading.decoded(call.served, event.item.body)
+async def _converted(context: Context, call: Call, events: list[StoreEvent], first: bool) -> AsyncIterator[bytes]:
+    """The lines of events in another version or form, with turns for others in between."""
+    parts: list[bytes] = []
+    size = worked = 0
+    for event in events:
+        parts.append(await _converted_line(context, call, event, first))
+        first = False
+        size += len(parts[-1])
+        worked += event.item.size
+        if size >= PIECE:
+            yield b"".join(parts)
+            parts, size = [], 0
+        elif worked >= offload.LARGE:
+            await asyncio.sleep(0)
+            worked = 0
+    yield b"".join(parts)
+
+
+async def _converted_line(context: Context, call: Call, event: StoreEvent, first: bool) -> bytes:
     if call.view.form is Form.METADATA_LIST:
         return b""
+    item = event.item
+    if event.type is EventType.BOOKMARK:
+        return _line(call, event, bookmark_object(call, event), first)
+    key: Hashable = (item, event.type, call.served, call.view)
+    if call.view.form is Form.TABLE:
+        key = (key, first, call.params.get("includeObject", ""), int(call.now()))
+    return await context.conversions.line(key, item.size, lambda: _convert(call, event, first))
+
+
+async def _convert(call: Call, event: StoreEvent, first: bool) -> bytes:
+    if call.view.form is Form.METADATA and reading.is_plain(call.served, event.item.revision):
+        return _metadata_line(call, event)
+    [obj] = await reading.objects(call.served, [event.item])
+    return await offload.run(event.item.size, _line, call, event, obj, first)
+
+
+def _metadata_line(call: Call, event: StoreEvent) -> bytes:
+    """The stored metadata as it is: nothing else of the object is read."""
+    metadata = _METADATA.decode(event.item.body).metadata
+    head = b'{"type":"%b","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":'
+    return b"%b%b}}\n" % (head % (event.type.encode(), call.view.version.encode()), metadata)
+
+
+class _Stored(msgspec.Struct):
+    metadata: msgspec.Raw
+
+
+_METADATA = msgspec.json.Decoder(_Stored)
+
+
+def _line(call: Call, event: StoreEvent, obj: JSONObject, first: bool) -> bytes:
     if call.view.form is Form.METADATA and event.type is not EventType.BOOKMARK:
         obj = reading.partial(call, obj)
     elif call.view.form is Form.TABLE:
-        version = obj["metadata"]["resourceVersion"]
-        body = orjson.loads(reading.table(call, [obj], version))
+        body = orjson.loads(reading.table(call, [obj], obj["metadata"]["resourceVersion"]))
         if event.type is EventType.BOOKMARK:
             body["rows"] = body["rows"] if event.initial_end else []
         if not first:
