@@ -5,7 +5,7 @@ Whatever passes in either direction, the authoriser is asked first; it answers f
 gets the end instead. Credentials are not looked at again: they may expire meanwhile, as with any Kubernetes.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 from karmada.machinery.httpserver.model import ByteStream
 from karmada.machinery.httpserver.upgraded import ENDED, Disconnected
@@ -17,14 +17,14 @@ Serve = Callable[[ByteStream], Awaitable[None]]
 class AllowedChunks:
     """A streamed body that ends when its reader may not have it any more."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], may: May) -> None:
+    def __init__(self, chunks: AsyncIterator[bytes | Iterable[bytes]], may: May) -> None:
         self._chunks = chunks
         self._may = may
 
     def __aiter__(self) -> "AllowedChunks":
         return self
 
-    async def __anext__(self) -> bytes:
+    async def __anext__(self) -> bytes | Iterable[bytes]:
         chunk = await anext(self._chunks)
         if not self._may():
             await self.aclose()
