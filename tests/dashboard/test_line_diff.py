@@ -4,9 +4,8 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.growth import work
 
-from karmada.dashboard.line_diff import MOST, line_diff
+from karmada.dashboard.line_diff import line_diff
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n"]), max_size=30)
 
@@ -32,24 +31,27 @@ def patched(before: list[str], diff: str) -> list[str]:
 @given(LINES, LINES, LINES, LINES)
 def test_a_diff_makes_one_text_of_the_other(head: list[str], old: list[str], new: list[str], tail: list[str]) -> None:
     before, after = [*head, *old, *tail], [*head, *new, *tail]
-    assert patched(before, line_diff(before, after)) == after
-
-
-@given(LINES, LINES)
-def test_so_does_one_that_shows_all_lines_as_replaced(head: list[str], tail: list[str]) -> None:
-    before = [*head, *(f"{number}\n" for number in range(MOST + 1)), *tail]
-    after = [*head, *(f"{number}\n" for number in range(MOST + 1, 0, -1)), *tail]
-    assert patched(before, line_diff(before, after)) == after
+    found = line_diff(before, after)
+    assert patched(before, found.hunks()) == after
+    assert patched(before, found.replaced()) == after
 
 
 def test_equal_texts_have_no_diff() -> None:
-    assert line_diff(["a\n"], ["a\n"]) == ""
+    found = line_diff(["a\n"], ["a\n"])
+    assert (found.hunks(), found.replaced(), found.effort) == ("", "", 0)
 
 
-def test_what_repeats_in_long_texts_takes_no_more_time_than_it_has_lines() -> None:
-    def texts(lines: int) -> tuple[list[str], list[str]]:
-        before = [f"c{number % 100}\n" for number in range(lines)]
-        return before, [line for number, each in enumerate(before) for line in (each, f"{number:x}s\n")]
+def test_lines_that_differ_from_each_other_take_little_effort_however_far_apart_the_changes_are() -> None:
+    before = [f"{number}\n" for number in range(2_000)]
+    after = ["first\n", *before[1:-1], "last\n"]
+    found = line_diff(before, after)
+    assert found.hunks().count("\n") == 2 * 6
+    assert found.effort < 4_000_000
 
-    small, large = texts(2_000), texts(8_000)
-    assert work(lambda: line_diff(*large)).calls < 5 * work(lambda: line_diff(*small)).calls
+
+def test_lines_that_repeat_take_effort_that_grows_with_their_pairs() -> None:
+    def effort(lines: int) -> int:
+        before = [f"c{number % 10}\n" for number in range(lines)]
+        return line_diff(before, [line for each in before for line in (each, "other\n")][1:]).effort
+
+    assert effort(400) > 6 * effort(200)

@@ -1,6 +1,7 @@
 """What override policies change, as a diff: of small objects, once for clusters that get the same."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from threading import Event
 
@@ -13,7 +14,8 @@ from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.policy.v1alpha1 import OverridePolicy, ResourceSelector
 from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.apiserver.requests import offload
-from karmada.dashboard.workload import LARGEST, MOST_COPIED, GivenUp, explained, explaining, overridden
+from karmada.dashboard.differences import LARGEST, MOST_SHOWN, Differences
+from karmada.dashboard.workload import MOST_COPIED, GivenUp, explained, explaining, overridden
 from karmada.explain.why.facts import Facts
 from karmada.machinery.discovery import ApiResource
 from karmada.machinery.transport import GroupVersionResource, JSONObject
@@ -61,6 +63,22 @@ def test_a_diff_is_made_once_for_all_clusters_that_get_the_same() -> None:
 def test_an_object_that_takes_long_to_be_written_is_not_compared() -> None:
     (found,) = shown(1, {"key": "v" * LARGEST})
     assert found["diff"].endswith(f"the object has more than {LARGEST} bytes: it is not compared line by line\n")
+
+
+def test_what_all_diffs_cost_is_bounded() -> None:
+    """Objects of two hundred lines that repeat, each another: every diff takes a tenth of a second."""
+
+    def thing(number: int) -> bytes:
+        lines = [line for each in range(95) for line in ("x", f"{number}-{each}")]
+        return json.dumps({"metadata": {"name": "c"}, "data": lines}).encode()
+
+    plain = json.dumps({"metadata": {"name": "c"}, "data": ["x"] * 191}).encode()
+    diffs = Differences()
+    made = [diffs.between(plain, thing(number)) for number in range(500)]
+    alike = [text.count("\n-") for text in made[:-1]]
+    assert (alike[0], max(alike)) == (96, 190), "the first are compared, others are shown as replaced"
+    assert made[-1].startswith(f"more than {MOST_SHOWN} bytes"), "and the last are not even written"
+    assert diffs.between(b'{"metadata":{"name":"c"}}', plain).startswith(("@@", "more than"))
 
 
 def test_what_override_policies_make_of_too_many_bytes_is_not_shown_and_said_to_be_not() -> None:

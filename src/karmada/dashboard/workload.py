@@ -9,11 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from karmada.api import yaml
 from karmada.api.codec import encode
 from karmada.api.policy.v1alpha1 import ClusterOverridePolicy, OverridePolicy
+from karmada.dashboard.differences import Differences, without_managers
 from karmada.dashboard.graph import graph, verdicts
-from karmada.dashboard.line_diff import line_diff
 from karmada.dashboard.names import checked_kind
 from karmada.dashboard.redaction import redacted
 from karmada.dashboard.routes import Visit
@@ -34,8 +33,6 @@ P = TypeVar("P", OverridePolicy, ClusterOverridePolicy)
 TIMELINE = 200
 MOST_COPIED = 2_000_000
 """Bytes of template and override policies, for all clusters together, of which copies are made to explain them."""
-LARGEST = 64 * 1024
-"""Bytes of an object of which a diff is made: a larger one takes seconds to be written as YAML."""
 PATIENCE = 30.0
 """Seconds for an explanation, and until its turn comes."""
 _THREAD = ThreadPoolExecutor(1, "explanations")
@@ -105,7 +102,7 @@ def explained(facts: Facts, go_on: Callable[[], None] = lambda: None) -> Explain
     judged = verdicts(facts, binding, decision.decisive if decision is not None else None) if binding else []
     changed = overridden(facts, go_on)
     moment = facts.recorded_at if recorded else ""
-    shown = redacted(_without_managers(template))
+    shown = redacted(without_managers(template))
     return Explained(shown, links, graph(facts, links, judged, changed), judged, moment, changed)
 
 
@@ -153,7 +150,7 @@ def overridden(facts: Facts, go_on: Callable[[], None] = lambda: None) -> list[J
         return found
     chosen = {target.name for target in binding.spec.clusters}
     about = f"{facts.kind.kind} {facts.name}"
-    diffs: dict[tuple[bytes, bytes], str] = {}
+    diffs = Differences()
     for cluster in facts.clusters:
         name = cluster.metadata.name
         if name not in chosen:
@@ -172,26 +169,17 @@ def overridden(facts: Facts, go_on: Callable[[], None] = lambda: None) -> list[J
             if not done.by_cluster_policies and not done.by_policies:
                 continue
             after = orjson.dumps(done.resource)
-            if (before, after) not in diffs:
-                # Most clusters have the same: a diff is made once.
-                diffs[before, after] = _difference(before, after)
+            diff = diffs.between(before, after)
             where = policy.metadata
             found.append(
                 {
                     "cluster": name,
                     "policy": ref(POLICY_VERSION, policy.kind, where.namespace, where.name),
-                    "diff": f"--- {about}\n+++ in {name}\n{diffs[before, after]}" if diffs[before, after] else "",
+                    "diff": f"--- {about}\n+++ in {name}\n{diff}" if diff else "",
                 }
             )
             before = after
     return found
-
-
-def _difference(before: bytes, after: bytes) -> str:
-    """A diff without its head; empty where nothing that is shown differs."""
-    if max(len(before), len(after)) > LARGEST:
-        return f"the object has more than {LARGEST} bytes: it is not compared line by line\n"
-    return line_diff(_shown(before), _shown(after))
 
 
 def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:
@@ -200,16 +188,6 @@ def _ranked(policies: Sequence[Any], template: JSONObject) -> list[Any]:
     return sorted(
         policies, key=lambda one: (max(closest(one.spec.resource_selectors, subject), Match.ALL), one.metadata.name)
     )
-
-
-def _shown(text: bytes) -> list[str]:
-    shown = {key: value for key, value in _without_managers(orjson.loads(text)).items() if key != "status"}
-    return yaml.dump(redacted(shown)).splitlines(keepends=True)
-
-
-def _without_managers(tree: JSONObject) -> JSONObject:
-    about = {key: value for key, value in tree["metadata"].items() if key != "managedFields"}
-    return {**tree, "metadata": about}
 
 
 async def _timeline(hub: Client, facts: Facts, links: list[Link]) -> list[JSONObject]:

@@ -163,7 +163,7 @@ class FullText:
             raise
 
     async def _gather(self) -> None:
-        """Wait while many changes come."""
+        """Wait while many changes come that can be written."""
         until, before, waiting = time.monotonic() + GATHERING, 0, self._waiting
         while more_is_coming(before, waiting) and time.monotonic() < until:
             await asyncio.sleep(PAUSE)
@@ -171,7 +171,7 @@ class FullText:
 
     @property
     def _waiting(self) -> int:
-        return sum(len(followed.pending) for followed in self._followed.values())
+        return sum(len(followed.pending) for mirror, followed in self._followed.items() if mirror.loaded.is_set())
 
     async def flush(self) -> None:
         """Write what has gathered, one transaction for each collection."""
