@@ -146,11 +146,11 @@ class CustomResources:
         if "deletionTimestamp" in crd["metadata"]:
             await self._end(name, crd)
             return
-        now = rfc3339(self._context.now())
-        if crd_status(crd, self._names_beside(crd), now) != crd.get("status"):
+        now, beside = rfc3339(self._context.now()), self._names_beside(crd)
+        if crd_status(crd, beside, now) != crd.get("status"):
 
             def edit(current: JSONObject) -> None:
-                current["status"] = crd_status(current, self._names_beside(current), now)
+                current["status"] = crd_status(current, beside, now)
 
             await self._writer.change(KIND, "", name, edit, "status")
 

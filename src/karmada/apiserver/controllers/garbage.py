@@ -102,17 +102,16 @@ class GarbageCollector:
         item = self._store.get(key.kind, key.namespace, key.name)
         if item is None or item.index.uid != key.uid:
             return
-        obj: JSONObject = orjson.loads(item.body)
-        metadata = obj["metadata"]
-        finalizers = metadata.get("finalizers") or []
-        if "deletionTimestamp" in metadata:
+        metadata = _metadata(item)
+        finalizers = metadata.finalizers or ()
+        if metadata.deletion_timestamp is not None:
             if ORPHAN in finalizers:
                 await self._orphan(key)
             elif FOREGROUND in finalizers:
                 await self._delete_dependents(key)
             return
         if item.index.owners:
-            await self._judge(key, obj)
+            await self._judge(key, metadata)
 
     async def _orphan(self, key: Key) -> None:
         """Cut the dependents loose, then let the owner go."""
@@ -140,27 +139,26 @@ class GarbageCollector:
             if not dependent.ends:
                 self._add(kind, dependent)
 
-    async def _judge(self, key: Key, obj: JSONObject) -> None:
+    async def _judge(self, key: Key, metadata: "_Metadata") -> None:
         """Delete a dependent without owners; forget owners that are gone while others stay."""
-        metadata = obj["metadata"]
         solid: list[str] = []
         waiting: list[str] = []
         gone: list[str] = []
-        for reference in metadata["ownerReferences"]:
-            found = self._store.by_uid(reference["uid"])
+        for reference in metadata.owner_references or ():
+            found = self._store.by_uid(reference.uid)
             if found is None and self._is_elsewhere(reference):
-                solid.append(reference["uid"])
+                solid.append(reference.uid)
             elif found is None or not _is_at(found, reference, key.namespace):
-                gone.append(reference["uid"])
+                gone.append(reference.uid)
             elif _waits(found[1]):
-                waiting.append(reference["uid"])
+                waiting.append(reference.uid)
             else:
-                solid.append(reference["uid"])
+                solid.append(reference.uid)
         if solid:
             if gone or waiting:
                 await self._drop_owners(key, {*gone, *waiting})
             return
-        finalizers = metadata.get("finalizers") or []
+        finalizers = metadata.finalizers or ()
         dependents = self._dependents(key.uid) if waiting else []
         if any(_waits(dependent) for _, dependent in dependents):
             # Perhaps they wait for each other in a circle: this one shall not be waited for.
@@ -175,9 +173,9 @@ class GarbageCollector:
             policy = "Background"
         await self._writer.delete(key.kind, key.namespace, key.name, key.uid, policy)
 
-    def _is_elsewhere(self, reference: JSONObject) -> bool:
+    def _is_elsewhere(self, reference: "_Reference") -> bool:
         """Whether another server is asked for objects of this group."""
-        group, _, version = reference["apiVersion"].rpartition("/")
+        group, _, version = reference.api_version.rpartition("/")
         service = self._store.get(("apiregistration.k8s.io", "apiservices"), "", f"{version}.{group}")
         return service is not None and bool(orjson.loads(service.body)["spec"].get("service"))
 
@@ -225,10 +223,16 @@ async def _first_that_blocks(dependents: Iterable[tuple[Kind, Item]], owner: str
 
 class _Reference(msgspec.Struct, rename="camel"):
     uid: str
+    api_version: str = ""
+    name: str = ""
     block_owner_deletion: bool | None = None
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
+    """What matters of an object: of one that is large, the rest is never read."""
+
+    deletion_timestamp: str | None = None
+    finalizers: list[str] | None = None
     owner_references: list[_Reference] | None = None
 
 
@@ -236,19 +240,22 @@ class _Object(msgspec.Struct):
     metadata: _Metadata
 
 
-_REFERENCES = msgspec.json.Decoder(_Object)
+_OBJECT = msgspec.json.Decoder(_Object)
+
+
+def _metadata(item: Item) -> _Metadata:
+    return _OBJECT.decode(item.body).metadata
 
 
 def _blocks(item: Item, owner: str) -> bool:
-    body = item.body
-    if _BLOCKS_MARK not in body:
+    if _BLOCKS_MARK not in item.body:
         return False
-    references = _REFERENCES.decode(body).metadata.owner_references or ()
+    references = _metadata(item).owner_references or ()
     return any(reference.uid == owner and reference.block_owner_deletion for reference in references)
 
 
-def _is_at(found: tuple[Kind, Item], reference: JSONObject, namespace: str) -> bool:
+def _is_at(found: tuple[Kind, Item], reference: _Reference, namespace: str) -> bool:
     """Whether an owner is where the reference says: same group and name, in the dependent's namespace if in any."""
     kind, item = found
-    group = reference["apiVersion"].rpartition("/")[0]
-    return kind[0] == group and item.name == reference["name"] and item.namespace in ("", namespace)
+    group = reference.api_version.rpartition("/")[0]
+    return kind[0] == group and item.name == reference.name and item.namespace in ("", namespace)

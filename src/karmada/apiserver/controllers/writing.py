@@ -15,7 +15,7 @@ from karmada.machinery.httpserver.failure import Failure
 
 AGENT = "kube-controller-manager"
 Edit = Callable[[JSONObject], None]
-"""Changes an object in place."""
+"""Changes an object in place, in another thread if that is large: it looks at nothing else that changes."""
 
 
 def controller(name: str) -> UserInfo:

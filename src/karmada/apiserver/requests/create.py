@@ -82,24 +82,24 @@ async def create_object(
         if attempt == 0:
             await context.admission.validate(request)
         try:
-            return await _store(context, call, obj, options)
+            return await _store(context, call, obj, options, size)
         except Mismatch:
             if not generated or attempt == _GENERATED_NAME_TRIES - 1:
                 raise _exists(context, call, meta["name"]) from None
     raise AssertionError("the last try either answers or raises")
 
 
-async def _store(context: Context, call: Call, obj: JSONObject, options: WriteOptions) -> Answer:
+async def _store(context: Context, call: Call, obj: JSONObject, options: WriteOptions, size: int) -> Answer:
     served = call.served
     name: str = obj["metadata"]["name"]
     if options.dry_run:
         if context.store.get(served.key, call.namespace, name) is not None:
             raise Mismatch(name, 0, 1)
-        return await reading.tree(call, obj, 201)
+        return await reading.tree(call, obj, 201, size)
     stored = await decoding.for_storage(context, served, obj)
-    item = await context.store.create(
-        served.key, call.namespace, name, stored.served.encode(stored.obj), stored.served.index(stored.obj)
-    )
+    encode = stored.served.encode
+    value = encode(stored.obj) if size < LARGE else await offload.run(size, encode, stored.obj)
+    item = await context.store.create(served.key, call.namespace, name, value, stored.served.index(stored.obj))
     return await reading.one(call, item.body, 201)
 
 

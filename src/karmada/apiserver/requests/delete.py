@@ -13,7 +13,7 @@ import orjson
 
 from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.failures import not_found
-from karmada.apiserver.requests import bodies, decoding, reading
+from karmada.apiserver.requests import bodies, decoding, offload, reading
 from karmada.apiserver.requests.list import page_metadata, read_page
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import DeleteOptions, delete_options, list_options
@@ -68,10 +68,13 @@ class _Admitted(NamedTuple):
 
 
 class Deleted(NamedTuple):
-    """How a deletion went: the object afterwards, and whether it is gone."""
+    """How a deletion went: the object afterwards, of about some size, and whether it is gone."""
 
     obj: JSONObject
     gone: bool
+    size: int
+    written: bytes | None = None
+    """The encoded object, if anything was written."""
 
 
 async def delete(context: Context, call: Call) -> Answer:
@@ -81,8 +84,10 @@ async def delete(context: Context, call: Call) -> Answer:
     deleted = await delete_object(context, call, options)
     served = call.served
     if not deleted.gone or served.key in _ANSWERED_WITH_OBJECT:
-        accepted = not deleted.gone and options.orphan is False
-        return await reading.tree(call, deleted.obj, 202 if accepted else 200)
+        code = 202 if not deleted.gone and options.orphan is False else 200
+        if deleted.written is not None:
+            return await reading.one(call, deleted.written, code)
+        return await reading.tree(call, deleted.obj, code, deleted.size)
     return Answer(200, orjson.dumps(_success(served.type, call.name, deleted.obj["metadata"].get("uid", ""))))
 
 
@@ -107,6 +112,7 @@ async def delete_collection(context: Context, call: Call) -> Answer:
     page = await read_page(context, call, listing, selection)
     _warn(call, options)
     served = call.served
+    size = sum(item.size for item in page.items)
     items = await reading.objects(served, page.items)
     for start in range(0, len(page.items), _TOGETHER):
         await _delete_members(context, call, options, page.items[start : start + _TOGETHER])
@@ -120,7 +126,7 @@ async def delete_collection(context: Context, call: Call) -> Answer:
         "metadata": page_metadata(call, page, selection),
         "items": items,
     }
-    return Answer(200, orjson.dumps(body))
+    return Answer(200, await offload.run(size, orjson.dumps, body))
 
 
 async def _delete_members(context: Context, call: Call, options: DeleteOptions, items: Sequence[Item]) -> None:
@@ -257,7 +263,7 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
     metadata = obj["metadata"]
     grace, changed = _grace(served.type, options, obj)
     if served.type.strategy.graceful_seconds is not None and "deletionTimestamp" in metadata and not changed:
-        return Deleted(obj, False)  # it is ending already
+        return Deleted(obj, False, item.size)  # it is ending already
     finalizers = _finalizers(served.type, metadata.get("finalizers") or [], options)
     if served.type.kind == "CustomResourceDefinition" and not finalizers and "deletionTimestamp" not in metadata:
         finalizers = [DEFINITION_FINALIZER]
@@ -275,25 +281,25 @@ async def _delete(context: Context, call: Call, options: DeleteOptions, item: It
             if served.type.kind == "CustomResourceDefinition":
                 obj["status"] = _terminating(context, obj)
         if not changed or options.dry_run:
-            return Deleted(obj, False)
-        return Deleted(await _write(context, call, item, obj), False)
+            return Deleted(obj, False, item.size)
+        return await _marked(context, call, item, obj)
     expected = item.revision
     if served.type.strategy.graceful_seconds is not None and metadata.get("deletionGracePeriodSeconds") != 0:
         _mark(context, served.type, metadata, 0)
         if not options.dry_run:
-            expected = int((await _write(context, call, item, obj))["metadata"]["resourceVersion"])
+            expected = (await _write(context, call, item, obj)).revision
     if options.dry_run:
-        return Deleted(obj, True)
+        return Deleted(obj, True, item.size)
     stored = await decoding.for_storage(context, served, obj)
-    value = stored.served.encode(stored.obj)
+    value = await offload.run(item.size, stored.served.encode, stored.obj)
     try:
         revision = await context.store.delete(served.key, call.namespace, call.name, value, expected)
     except Mismatch:
         if expected == item.revision or not _is_gone(context, call, item):
             raise
-        return Deleted(obj, True)  # any write to an object that is marked with no time left removes it
-    metadata["resourceVersion"] = str(revision)
-    return Deleted(obj, True)
+        # Any write to an object that is marked with no time left removes it.
+        return Deleted(obj, True, item.size, value.at(expected))
+    return Deleted(obj, True, item.size, value.at(revision))
 
 
 def _is_gone(context: Context, call: Call, item: Item) -> bool:
@@ -368,18 +374,22 @@ async def _mark_namespace(context: Context, call: Call, options: DeleteOptions, 
     """A namespace terminates: its content goes first, then its own finalizers (see `controllers.namespaces`)."""
     metadata = obj["metadata"]
     if "deletionTimestamp" in metadata:
-        return Deleted(obj, False)
+        return Deleted(obj, False, item.size)
     metadata["deletionTimestamp"] = rfc3339(context.now())
     obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
     if options.dry_run:
-        return Deleted(obj, False)
-    return Deleted(await _write(context, call, item, obj), False)
+        return Deleted(obj, False, item.size)
+    return await _marked(context, call, item, obj)
 
 
-async def _write(context: Context, call: Call, item: Item, obj: JSONObject) -> JSONObject:
+async def _marked(context: Context, call: Call, item: Item, obj: JSONObject) -> Deleted:
+    written = await _write(context, call, item, obj)
+    return Deleted(obj, False, written.size, written.body)
+
+
+async def _write(context: Context, call: Call, item: Item, obj: JSONObject) -> Item:
     served = call.served
     stored = await decoding.for_storage(context, served, obj)
-    value, index = stored.served.encode(stored.obj), stored.served.index(stored.obj)
-    written = await context.store.update(served.key, call.namespace, call.name, value, index, item.revision)
-    obj["metadata"]["resourceVersion"] = str(written.revision)
-    return obj
+    value = await offload.run(item.size, stored.served.encode, stored.obj)
+    index = stored.served.index(stored.obj)
+    return await context.store.update(served.key, call.namespace, call.name, value, index, item.revision)

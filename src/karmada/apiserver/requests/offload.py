@@ -2,9 +2,9 @@
 
 Reading, changing, checking and writing an object takes time that grows with it: a tenth of a second for a megabyte and
 more. The interpreter switches between threads every few milliseconds, so others are served meanwhile. One thread does
-what is large, another what is huge, and in both users take turns: whoever sends or reads much waits behind themselves.
-What the process does on its own account has a turn, too. Callers in the same process trust each other and have the
-loop's own time.
+what is large, another what is huge, and in both users take turns: whoever sends or reads much, or changes what is large,
+waits behind themselves. What the process does on its own account has a turn, too. What callers in the same process bring
+has the loop's own time: it is a tree already.
 """
 
 import asyncio
@@ -61,14 +61,19 @@ def on_behalf_of(user: UserInfo) -> None:
     _user.set(user)
 
 
-def size_of(call: Call) -> int:
-    """The bytes that a call from outside brought; YAML and expressions that are compiled count for more."""
+def size_of(call: Call, stored: int = 0) -> int:
+    """The bytes that a call brought, or those of the stored object that it is about if they are more; of a call from
+    outside, YAML and expressions that are compiled count for more.
+    """
     body = call.body
-    if call.http is None or not isinstance(body, bytes):
-        return 0
-    if call.served.type.group in _COMPILING or _is_yaml(call.content_type, body):
-        return EXPENSIVE * len(body)
-    return len(body)
+    given = len(body) if isinstance(body, bytes) else 0
+    if call.http is None:
+        return max(given, stored)
+    if call.served.type.group in _COMPILING:
+        return EXPENSIVE * max(given, stored)
+    if isinstance(body, bytes) and _is_yaml(call.content_type, body):
+        given *= EXPENSIVE
+    return max(given, stored)
 
 
 def _is_yaml(media: str, body: bytes) -> bool:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+import msgspec
 import orjson
 
 from karmada.apiserver.requests import offload
 from karmada.apiserver.requests.model import Answer, Call
 from karmada.apiserver.requests.negotiation import Form
+from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import Item
@@ -26,10 +28,11 @@ _READS = ("get", "list")
 
 async def decoded(served: Served, body: bytes) -> JSONObject:
     """A stored object as a tree in the served version, conforming to its schema."""
-    obj: JSONObject = orjson.loads(body)
+    size = len(body)
+    obj: JSONObject = orjson.loads(body) if size < LARGE else await offload.run(size, orjson.loads, body)
     if may_differ(served):
         obj = (await served.converter.convert([obj], served.type.version))[0]
-        _conform(served, obj)
+        await offload.run(size, _conform, served, [obj])
     return obj
 
 
@@ -40,12 +43,13 @@ def may_differ(served: Served) -> bool:
     return not served.is_storage_version or served.since > 0
 
 
-def _conform(served: Served, obj: JSONObject) -> None:
-    """The schema of a custom kind may be younger than the object, or another version's."""
+def _conform(served: Served, trees: Sequence[JSONObject]) -> None:
+    """The schema of a custom kind may be younger than the objects, or another version's."""
     if served.type.custom:
         from karmada.apiserver.crds import objects as custom
 
-        custom.decode(served.type, obj)
+        for obj in trees:
+            custom.decode(served.type, obj)
 
 
 def is_plain(served: Served, revision: int) -> bool:
@@ -56,25 +60,26 @@ def is_plain(served: Served, revision: int) -> bool:
 async def one(call: Call, body: bytes, code: int = 200, revision: int | None = None) -> Answer:
     """Answer with one stored object; without a revision it has just been written."""
     served, view = call.served, call.view
-    if view.form is Form.OBJECT:
-        if not (served.is_storage_version if revision is None else is_plain(served, revision)):
-            body = orjson.dumps(await decoded(served, body))
+    plain = served.is_storage_version if revision is None else is_plain(served, revision)
+    if plain and view.form is Form.OBJECT:
         return await written(call, code, body)
-    return await tree(call, await decoded(served, body), code)
+    if plain and view.form is Form.METADATA:
+        return await written(call, code, _partial(call, body))
+    return await tree(call, await decoded(served, body), code, len(body))
 
 
-async def tree(call: Call, obj: JSONObject, code: int = 200) -> Answer:
-    """Answer with one object that is at hand as a tree in the served version."""
+async def tree(call: Call, obj: JSONObject, code: int = 200, size: int = 0) -> Answer:
+    """Answer with one object that is at hand as a tree in the served version; `size` is about that of its encoding."""
     served, view = call.served, call.view
     if obj.get("kind") == "Status" or view.form is Form.OBJECT:
-        return await written(call, code, orjson.dumps(obj))
+        return await written(call, code, await offload.run(size, orjson.dumps, obj))
     if view.form is Form.METADATA_LIST:
         message = f"you requested {view.form}, but the requested object is not a list ({go_type(served)})"
         raise Failure(406, "NotAcceptable", message)
     if view.form is Form.METADATA:
         return await written(call, code, orjson.dumps(partial(call, obj)))
     version = str((obj.get("metadata") or {}).get("resourceVersion", ""))
-    return await written(call, code, table(call, [obj], version))
+    return await written(call, code, await offload.run(size, table, call, [obj], version))
 
 
 def partial(call: Call, obj: JSONObject) -> JSONObject:
@@ -84,6 +89,19 @@ def partial(call: Call, obj: JSONObject) -> JSONObject:
         "apiVersion": f"meta.k8s.io/{call.view.version}",
         "metadata": obj["metadata"],
     }
+
+
+class _Stored(msgspec.Struct):
+    metadata: msgspec.Raw
+
+
+_METADATA = msgspec.json.Decoder(_Stored)
+
+
+def _partial(call: Call, body: bytes) -> bytes:
+    """The PartialObjectMetadata of a stored object, of which nothing else is read."""
+    head = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":' % call.view.version.encode()
+    return b"%b%b}" % (head, _METADATA.decode(body).metadata)
 
 
 def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObject | None = None) -> bytes:
@@ -106,8 +124,7 @@ async def objects(served: Served, items: Sequence[Item]) -> list[JSONObject]:
     trees: list[JSONObject] = await offload.run(size, lambda: [orjson.loads(item.body) for item in items])
     if may_differ(served) and trees:
         trees = await served.converter.convert(trees, served.type.version)
-        for obj in trees:
-            _conform(served, obj)
+        await offload.run(size, _conform, served, trees)
     return trees
 
 

@@ -45,7 +45,8 @@ class Change(msgspec.Struct, eq=False):
     call: Call
     options: WriteOptions
     build: Callable[[JSONObject], Awaitable[JSONObject] | JSONObject]
-    """The new object from the current one, which it may change unless it shares parts with it."""
+    """The new object from the current one, which it may change unless it shares parts with it. It looks at nothing else
+    that changes: of a large object, it is made in another thread."""
     part: Part = Part.MAIN
     managed: bool = False
     """`build` keeps managedFields itself (apply)."""
@@ -132,14 +133,13 @@ async def changed(context: Context, change: Change) -> bytes:
         if item is None:
             raise not_found(type_.group, type_.plural, call.name)
         body = item.body
-        # Almost every object is stored as it is served, and reading it needs no coroutine.
-        other = reading.may_differ(served)
-        old = await reading.decoded(served, body) if other else orjson.loads(body)
-        size = offload.size_of(call)
-        size = size and size + len(body)
-        current = old
-        if not change.sharing:
-            current = await reading.decoded(served, body) if other else orjson.loads(body)
+        size = offload.size_of(call, len(body))
+        if size >= LARGE or reading.may_differ(served):
+            trees = await reading.objects(served, [item] if change.sharing else [item, item])
+            old, current = trees[0], trees[-1]
+        else:  # Almost every object is small and stored as it is served: reading it needs no coroutine.
+            old = orjson.loads(body)
+            current = old if change.sharing else orjson.loads(body)
         built = change.build(current) if size < LARGE else await offload.run(size, change.build, current)
         new = built if isinstance(built, dict) else await built
         named = _check_version(call, new, item, context.key_prefix)
@@ -181,7 +181,6 @@ def _check_uid(call: Call, meta: JSONObject, current: str, prefix: str) -> None:
 async def _write(context: Context, change: Change, item: Item, new: JSONObject, old: JSONObject, size: int) -> bytes:
     call = change.call
     served = call.served
-    strategy = served.type.strategy
     looks = CUSTOM if served.type.custom else looks_at(served.type.group, served.kind)
     status = change.part is Part.STATUS
     if status:
@@ -189,14 +188,10 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
     wrong = metadata.keep(new["metadata"], old["metadata"])
     errors = wrong * as_change(looks.status if status else looks.main)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    if not change.managed:
-        # Who gives a field owns it, even where an update does not change it.
-        manager = change.options.field_manager
-        if size < LARGE:
-            ownership.track(context, call, new, old, manager)
-        else:
-            await offload.run(size, ownership.track, context, call, new, old, manager)
-    _prepare(change, new, old)
+    if size < LARGE:
+        _track(context, change, new, old)
+    else:
+        await offload.run(size, _track, context, change, new, old)
     view = change.view
     request = AdmissionRequest(
         Operation.UPDATE,
@@ -219,18 +214,10 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         new = request.object
         metadata.keep(metadata.ensure(new), old["metadata"])
         _prepare(change, new, old)
-    if change.part is not Part.OTHER or change.validated:
-        if size < LARGE:
-            decoding.validate(call, new, old, errors, status)
-        else:
-            await offload.run(size, decoding.validate, call, new, old, errors, status)
-    elif errors:
-        raise invalid(served.type.group, served.kind, call.name, errors)
-    meta = new["metadata"]
-    metadata.tidy(meta)
-    counted = change.part is Part.MAIN or call.subresource in _COUNTED_PARTS
-    if strategy.generation and counted and not metadata.same_generation(served.type, new, old):
-        meta["generation"] = old["metadata"].get("generation", 0) + 1
+    if size < LARGE:
+        _validate(change, new, old, errors)
+    else:
+        await offload.run(size, _validate, change, new, old, errors)
     if not change.admitted:
         await context.admission.validate(request)
     if not change.options.dry_run and (
@@ -248,12 +235,34 @@ async def _write(context: Context, change: Change, item: Item, new: JSONObject, 
         return item.body
     if _is_finished(new):
         last = await decoding.for_storage(context, served, old)
-        await context.store.delete(served.key, call.namespace, call.name, last.served.encode(last.obj), item.revision)
+        final = await offload.run(size, last.served.encode, last.obj)
+        await context.store.delete(served.key, call.namespace, call.name, final, item.revision)
         return value.at(item.revision)
     written = await context.store.update(
         served.key, call.namespace, call.name, value, stored.served.index(stored.obj), item.revision
     )
     return written.body
+
+
+def _track(context: Context, change: Change, new: JSONObject, old: JSONObject) -> None:
+    """Make the writer own what it gives, also where that changes nothing; take over what the part does not change."""
+    if not change.managed:
+        ownership.track(context, change.call, new, old, change.options.field_manager)
+    _prepare(change, new, old)
+
+
+def _validate(change: Change, new: JSONObject, old: JSONObject, errors: list[FieldError]) -> None:
+    """Refuse what breaks the rules of the type, and count a new generation; `errors` are found already."""
+    call, served = change.call, change.call.served
+    if change.part is not Part.OTHER or change.validated:
+        decoding.validate(call, new, old, errors, change.part is Part.STATUS)
+    elif errors:
+        raise invalid(served.type.group, served.kind, call.name, errors)
+    meta = new["metadata"]
+    metadata.tidy(meta)
+    counted = change.part is Part.MAIN or call.subresource in _COUNTED_PARTS
+    if served.type.strategy.generation and counted and not metadata.same_generation(served.type, new, old):
+        meta["generation"] = old["metadata"].get("generation", 0) + 1
 
 
 def _is_finished(obj: JSONObject) -> bool:

@@ -7,7 +7,7 @@ from karmada.apiserver.admission.model import AdmissionRequest, Operation
 from karmada.apiserver.builtin.catalog import definition_name
 from karmada.apiserver.failures import conflict, not_found
 from karmada.apiserver.managedfields import track_update
-from karmada.apiserver.requests import metadata
+from karmada.apiserver.requests import metadata, reading
 from karmada.apiserver.requests.delete import delete_object
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.options import WriteOptions, delete_options, write_options
@@ -103,6 +103,12 @@ def _pods(context: Context) -> Served:
     return served
 
 
+def _budgets(context: Context) -> Served:
+    served = context.catalog.find("policy", "v1", "poddisruptionbudgets")
+    assert served is not None
+    return served
+
+
 async def evict(context: Context, call: Call) -> Answer:
     """`pods/eviction`: delete the pod unless a disruption budget forbids it."""
     write = write_options(dict(call.params), "CreateOptions")
@@ -116,7 +122,7 @@ async def evict(context: Context, call: Call) -> Answer:
     item = context.store.get(call.served.key, call.namespace, call.name)
     if item is None:
         raise not_found("", "pods", call.name)
-    pod: JSONObject = orjson.loads(item.body)
+    pod = await reading.decoded(call.served, item.body)
     await _admit(context, call, body, _EVICTION, write)
     if not _is_free(pod):
         await _charge(context, call, pod, options.dry_run)
@@ -157,8 +163,7 @@ def _is_free(pod: JSONObject) -> bool:
 async def _charge(context: Context, call: Call, pod: JSONObject, dry_run: bool) -> None:
     labels = pod["metadata"].get("labels") or {}
     budgets = []
-    for item in context.store.list(_BUDGETS, call.namespace).items:
-        budget = orjson.loads(item.body)
+    for budget in await reading.objects(_budgets(context), context.store.list(_BUDGETS, call.namespace).items):
         selector = (budget.get("spec") or {}).get("selector")
         if selector is not None and label_selector.from_json(selector).matches(labels):
             budgets.append(budget)
@@ -176,8 +181,6 @@ async def _charge(context: Context, call: Call, pod: JSONObject, dry_run: bool) 
 
 async def _take(context: Context, call: Call, name: str, dry_run: bool) -> None:
     """Take one disruption from a budget's status."""
-    served = context.catalog.find("policy", "v1", "poddisruptionbudgets")
-    assert served is not None
 
     def build(budget: JSONObject) -> JSONObject:
         status = budget.setdefault("status", {})
@@ -194,7 +197,7 @@ async def _take(context: Context, call: Call, name: str, dry_run: bool) -> None:
         disrupted[call.name] = rfc3339(context.now())
         return budget
 
-    target = Call("update", served, call.user, call.namespace, name, "status", agent=call.agent)
+    target = Call("update", _budgets(context), call.user, call.namespace, name, "status", agent=call.agent)
     await changed(context, Change(target, WriteOptions(dry_run=dry_run), build, Part.STATUS))
 
 

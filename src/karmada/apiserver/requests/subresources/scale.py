@@ -52,7 +52,7 @@ async def scale(context: Context, call: Call) -> Answer:
         _set(current, paths_of(call).spec, (wanted.get("spec") or {}).get("replicas") or 0)
         return current
 
-    return _answer(call, orjson.loads(await changed(context, _change(call, options, build))))
+    return _answer(call, await reading.decoded(call.served, await changed(context, _change(call, options, build))))
 
 
 def _change(
@@ -79,7 +79,8 @@ async def _apply(context: Context, call: Call) -> Answer:
         _check_range(call, replicas)  # A conflict comes first.
         return made
 
-    return _answer(call, orjson.loads(await changed(context, _change(call, options, build, managed=True))))
+    body = await changed(context, _change(call, options, build, managed=True))
+    return _answer(call, await reading.decoded(call.served, body))
 
 
 def _checked(call: Call, body: Any) -> JSONObject:
