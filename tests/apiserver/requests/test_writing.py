@@ -4,11 +4,14 @@ import asyncio
 
 import orjson
 import pytest
-from tests.apiserver.requests.conftest import configmap
+from tests.apiserver.requests.conftest import Api, configmap
 from tests.apiserver.widgets import definition
 
+from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.json_errors import syntax_error
+from karmada.apiserver.requests.turns import WAITING
 from karmada.apiserver.schema.metadata import MOST_OWNERS
+from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.transport import PatchType
 
@@ -219,3 +222,52 @@ async def test_applying_may_name_a_version_of_what_is_gone(api):
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "1"}}
     made = await api.patch("configmaps", "a", config, PatchType.APPLY, fieldManager="me")
     assert int(made["metadata"]["resourceVersion"]) > 1
+
+
+class Yielding:
+    """An admission plugin that gives others a turn between the reading and the writing of an object."""
+
+    def applies(self, request: AdmissionRequest) -> bool:
+        return request.type.plural == "configmaps"
+
+    async def mutate(self, request: AdmissionRequest) -> None:
+        await asyncio.sleep(0)
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        await asyncio.sleep(0)
+
+
+async def test_patches_of_one_object_at_the_same_time_all_succeed():
+    async with ApiServer(ApiServerOptions(admission=[Yielding()])) as server:
+        api = Api(server)
+        await api.create("configmaps", configmap("a"))
+        patches = [api.patch("configmaps", "a", {"data": {f"{number}": "x"}}) for number in range(50)]
+        answers = await asyncio.gather(*patches)
+        assert [len(answer["data"]) for answer in answers] == list(range(1, 51))
+        assert len(server.context.turns) == 0
+
+
+async def test_patches_that_name_a_revision_still_conflict():
+    async with ApiServer(ApiServerOptions(admission=[Yielding()])) as server:
+        api = Api(server)
+        created = await api.create("configmaps", configmap("a"))
+        version = {"resourceVersion": created["metadata"]["resourceVersion"]}
+        patches = [
+            api.patch("configmaps", "a", {"metadata": version, "data": {f"{number}": "x"}}) for number in range(3)
+        ]
+        answers = await asyncio.gather(*patches, return_exceptions=True)
+        assert [type(answer) for answer in answers] == [dict, errors.Conflict, errors.Conflict]
+
+
+async def test_an_object_that_too_many_change_is_a_conflict(server, api):
+    await api.create("configmaps", configmap("a"))
+    turns, place = server.context.turns, (("", "configmaps"), "default", "a")
+    first = await turns.take(place)
+    waiting = [asyncio.create_task(turns.take(place)) for _ in range(WAITING)]
+    await asyncio.sleep(0)
+    with pytest.raises(errors.Conflict, match="the object has been modified"):
+        await api.patch("configmaps", "a", {"data": {"b": "c"}})
+    turns.end(place, first)
+    for task in waiting:
+        turns.end(place, await task)
+    assert (await api.patch("configmaps", "a", {"data": {"b": "c"}}))["data"] == {"b": "c"}

@@ -13,6 +13,7 @@ from karmada.apiserver.auth.model import Attributes, Authorizer, UserInfo
 from karmada.apiserver.catalog import Catalog
 from karmada.apiserver.requests.conversions import Conversions
 from karmada.apiserver.requests.negotiation import JSON, View
+from karmada.apiserver.requests.turns import Turns
 from karmada.apiserver.resources import JSONObject
 from karmada.apiserver.served_resource import Served
 from karmada.apiserver.watchcache import WatchCache
@@ -99,3 +100,5 @@ class Context:
     key_prefix: str = "/registry"
     """What refusals call the place of objects."""
     conversions: Conversions = field(default_factory=Conversions)
+    turns: Turns = field(default_factory=Turns)
+    """Of those who change an object."""

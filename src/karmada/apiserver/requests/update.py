@@ -1,8 +1,8 @@
 """UPDATE, and the one loop behind every change of an existing object: read, change, admit, validate, write if changed.
 
 A change that changes nothing is answered with the object as it is, at its old revision. An object that is being
-deleted disappears with the change that removes its last finalizer. Writes that lost a race are tried again unless
-the client named the revision it saw.
+deleted disappears with the change that removes its last finalizer. Changes of one object wait for each other; those
+that lost a race with other writes are tried again unless the client named the revision it saw.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,6 +18,7 @@ from karmada.apiserver.requests.create import create_missing
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
+from karmada.apiserver.requests.turns import TooManyWaiting
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.schema.update_checks import CUSTOM, as_change, looks_at
 from karmada.apiserver.storage.base import Mismatch
@@ -124,7 +125,20 @@ async def modify(context: Context, change: Change) -> Answer:
 
 
 async def changed(context: Context, change: Change) -> bytes:
-    """Carry out a change; the encoded object as it is afterwards."""
+    """Carry out a change in its turn; the encoded object as it is afterwards."""
+    call, turns = change.call, context.turns
+    place = (call.served.key, call.namespace, call.name)
+    try:
+        turn = await turns.take(place)
+    except TooManyWaiting:
+        raise conflict(call.served.type.group, call.served.type.plural, call.name, _MODIFIED) from None
+    try:
+        return await _changed(context, change)
+    finally:
+        turns.end(place, turn)
+
+
+async def _changed(context: Context, change: Change) -> bytes:
     call = change.call
     served = call.served
     type_ = served.type
