@@ -85,6 +85,7 @@ from karmada.apiserver.requests.decoding import conform
 from karmada.apiserver.requests.dispatcher import Dispatcher
 from karmada.apiserver.requests.model import Call, Context
 from karmada.apiserver.requests.pipeline import Pipeline, Special, Specials, Verb
+from karmada.apiserver.requests.subresources import own_kind
 from karmada.apiserver.requests.subresources.certificates import CertificateRules, approval
 from karmada.apiserver.requests.subresources.connect import Backends, Connect
 from karmada.apiserver.requests.subresources.finalize import finalize
@@ -391,8 +392,9 @@ class ApiServer:
         return served
 
     def _canonical(self, request: AdmissionRequest, obj: JSONObject) -> JSONObject:
-        """An object that a webhook changed, decoded and defaulted like one from a client."""
+        """An object that a webhook or a policy changed, decoded and defaulted like one from a client."""
         if request.kind is not None:
+            own_kind.decoded(request.kind, obj)
             return obj
         served = self.catalog.find(request.type.group, request.type.version, request.type.plural)
         assert served is not None

@@ -10,7 +10,7 @@ from tests.apiserver.requests.conftest import Api, configmap
 from karmada.apiserver.outgoing import CallFailed, Response
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
-from karmada.machinery.transport import GroupVersionResource, Request, Verb
+from karmada.machinery.transport import GroupVersionResource, PatchType, Request, Verb
 
 GROUP = "admissionregistration.k8s.io"
 
@@ -170,3 +170,58 @@ async def test_warnings_reach_the_caller_s_answer_only_over_http_and_never_fail(
     hooks.answers["/warn"] = lambda request: {"allowed": True, "warnings": ["careful"]}
     await register(api, "validating", "warn")
     assert await api.create("configmaps", configmap("a"))
+
+
+SUBRESOURCES = {
+    "apiGroups": ["*"],
+    "apiVersions": ["*"],
+    "operations": ["*"],
+    "resources": ["*/scale", "*/binding", "*/eviction", "*/token"],
+}
+TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+OWN_KINDS = {
+    "Scale": ("patch", "deployments", "scale", {"spec": {"replicas": 2}}),
+    "Binding": ("create", "pods", "binding", {"metadata": {"name": "a"}, "target": {"name": "n"}}),
+    "Eviction": ("create", "pods", "eviction", {"metadata": {"name": "a"}}),
+    "TokenRequest": ("create", "serviceaccounts", "token", {"spec": {}}),
+}
+
+
+async def ask_for(api: Api, kind: str) -> None:
+    verb, plural, subresource, body = OWN_KINDS[kind]
+    resource = GroupVersionResource("apps" if plural == "deployments" else "", "v1", plural)
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE} if resource.group else TEMPLATE["spec"]
+    own = {} if plural == "serviceaccounts" else {"spec": spec}
+    await api.transport.send(Request(Verb.CREATE, resource, "default", body={"metadata": {"name": "a"}, **own}))
+    media = PatchType.MERGE if verb == "patch" else None
+    await api.transport.send(Request(Verb(verb), resource, "default", "a", subresource, {}, body, media))
+
+
+@pytest.mark.parametrize("kind", OWN_KINDS)
+@pytest.mark.parametrize("given", ["x", 5, []])
+async def test_what_a_webhook_makes_of_a_subresource_is_decoded_before_the_next_sees_it(api, hooks, kind, given):
+    await register(api, "mutating", "one", "two", rules=[SUBRESOURCES])
+    hooks.answers["/one"] = patching([{"op": "replace", "path": "/metadata", "value": given}])
+    text = rf'webhook "one\.example\.com" returned a patch whose result cannot be decoded: {kind} in version "v1"'
+    with pytest.raises(errors.ServerError, match=text):
+        await ask_for(api, kind)
+    assert {path for path, _ in hooks.requests} == {"/one"}
+
+
+@pytest.mark.parametrize("kind", OWN_KINDS)
+async def test_a_webhook_may_change_what_a_subresource_is_asked_for(api, hooks, kind):
+    await register(api, "mutating", "one", "two", rules=[SUBRESOURCES])
+    hooks.answers["/one"] = patching([{"op": "add", "path": "/metadata/labels", "value": {"by": "hook"}}])
+    hooks.answers["/two"] = lambda request: {"allowed": True}
+    await ask_for(api, kind)
+    seen = [request["object"] for path, request in hooks.requests if path == "/two"]
+    assert seen[0]["kind"] == kind
+    assert seen[0]["metadata"]["labels"] == {"by": "hook"}
+
+
+async def test_a_webhook_that_makes_something_else_of_an_object_is_named(api, hooks):
+    await register(api, "mutating", "one")
+    hooks.answers["/one"] = patching([{"op": "replace", "path": "/data", "value": "x"}])
+    text = 'webhook "one.example.com" returned a patch whose result cannot be decoded: ConfigMap in version "v1"'
+    with pytest.raises(errors.ServerError, match=text):
+        await api.create("configmaps", configmap("a", k="v"))

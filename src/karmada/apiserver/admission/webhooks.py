@@ -264,7 +264,11 @@ class MutatingWebhooks:
         if not answer.patch or request.object is None:
             return False
         changed = orjson.loads(orjson.dumps(reviews.patched(request.object, answer.patch)))
-        changed = self._hooks.decode(request, changed)
+        try:
+            changed = self._hooks.decode(request, changed)
+        except Failure as failure:
+            text = f'admission webhook "{hook.name}" returned a patch whose result cannot be decoded: {failure.message}'
+            raise internal(text) from None
         if changed == request.object:
             return False
         request.object = changed
