@@ -26,6 +26,8 @@ PEOPLE = ["alice", "bob"]
 SELECTORS = [{"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding"}]
 MISSING = {"plaintext": [{"path": "/no/such/path", "operator": "replace", "value": 1}]}
 GRANTING = {"plaintext": [{"path": "/subjects/0/name", "operator": "replace", "value": "mallory"}]}
+TOO_LARGE = {"annotationsOverrider": [{"operator": "add", "value": {"large": "a" * 300_000}}]}
+NO_LABELS = {"plaintext": [{"path": "/metadata/labels", "operator": "add", "value": {"no key!": {}}}]}
 LABELLING = {"labelsOverrider": [{"operator": "add", "value": {"tier": "front"}}]}
 
 
@@ -85,8 +87,12 @@ async def take_back(plane):
     await plane.clock.sleep(60)
 
 
-@pytest.mark.parametrize("overriders", [MISSING, GRANTING], ids=["a missing path", "another subject"])
-def test_an_override_of_the_namespace_that_fails_keeps_no_grant(overriders):
+@pytest.mark.parametrize(
+    "overriders",
+    [MISSING, GRANTING, TOO_LARGE, NO_LABELS],
+    ids=["a missing path", "another subject", "too large", "labels that are none"],
+)
+def test_an_override_of_the_namespace_that_fails_or_is_refused_keeps_no_grant(overriders):
     async def scenario(plane):
         await grant(plane)
         await plane.client.resource(WIDE_OVERRIDES).create(override(LABELLING))

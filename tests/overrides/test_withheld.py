@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from tests.overrides.test_dialect import MEMBER, cluster_policy, policy
 
+from karmada.api.codec import from_tree
+from karmada.api.policy.v1alpha1 import OverridePolicy
 from karmada.overrides.apply import apply_overrides
 from karmada.overrides.errors import OverrideError
 
@@ -46,52 +48,43 @@ def slice_() -> dict[str, Any]:
     }
 
 
+LABEL = {"labelsOverrider": [{"operator": "add", "value": {"tier": "front"}}]}
+MISSING = {"plaintext": [{"path": "/no/such/path", "operator": "replace", "value": 1}]}
 OVERWRITE = {"operator": "add", "value": {"work.karmada.io/conflict-resolution": "overwrite"}}
 IMAGE = {"component": "Repository", "operator": "replace", "value": "x", "predicate": {"path": "/roleRef/name"}}
-WITHHELD = [
-    (binding(), replace("/roleRef/name", "cluster-admin"), "roleRef"),
-    (binding(), replace("/subjects/0/name", "mallory"), "subjects"),
-    (binding(), {"plaintext": [{"path": "/subjects", "operator": "remove"}]}, "subjects"),
-    (binding(), {"imageOverrider": [IMAGE]}, "roleRef"),
-    (role(), replace("/rules/0/verbs/0", "*"), "rules"),
-    (role(), {"plaintext": [{"path": "/rules/-", "operator": "add", "value": {"verbs": ["*"]}}]}, "rules"),
-    (quota(), replace("/spec/hard/pods", "1000"), "spec"),
-    (quota("LimitRange"), replace("/spec", {"limits": []}), "spec"),
-    (slice_(), replace("/endpoints/0/addresses/0", "169.254.169.254"), "endpoints"),
-    (slice_(), replace("/ports/0/port", 22), "ports"),
-    (quota(), {"annotationsOverrider": [OVERWRITE]}, "metadata.annotations[work.karmada.io/conflict-resolution]"),
-    (role(), {"annotationsOverrider": [OVERWRITE]}, "metadata.annotations[work.karmada.io/conflict-resolution]"),
+SPELLED = [
+    replace("/roleRef/name", "cluster-admin"),
+    replace("/subjects/0/name", "mallory"),
+    {"plaintext": [{"path": "/subjects", "operator": "remove"}]},
+    {"imageOverrider": [IMAGE]},
+    {"annotationsOverrider": [OVERWRITE]},
+    LABEL,
+    MISSING,
+    {"plaintext": [{"path": "/metadata/labels", "operator": "add", "value": {"no key of a label!": {}}}]},
+    {"annotationsOverrider": [{"operator": "add", "value": {"large": "a" * 300_000}}]},
 ]
 
 
+@pytest.mark.parametrize("overriders", SPELLED, ids=[str(number) for number in range(len(SPELLED))])
 @pytest.mark.parametrize(
-    ("resource", "overriders", "field"), WITHHELD, ids=[str(number) for number in range(len(WITHHELD))]
+    "given", [binding(), role(), quota(), quota("LimitRange"), slice_()], ids=lambda one: one["kind"]
 )
-def test_a_policy_of_a_namespace_grants_nothing_and_changes_no_quota_and_no_endpoint(
-    resource: dict[str, Any], overriders: dict[str, Any], field: str
-) -> None:
-    made = apply_overrides(copy.deepcopy(resource), MEMBER, [], [policy("mine", **overriders)])
-    assert made.resource == resource
-    assert f"override policy mine changes {field} of a {resource['kind']}" in str(made.failure)
-    assert made.failure is not None
-    assert made.failure.policy == "mine"
-
-
-LABEL = {"labelsOverrider": [{"operator": "add", "value": {"tier": "front"}}]}
-MISSING = {"plaintext": [{"path": "/no/such/path", "operator": "replace", "value": 1}]}
-
-
-@pytest.mark.parametrize("given", [binding(), role(), quota(), slice_()], ids=lambda one: one["kind"])
-def test_what_grants_or_limits_is_copied_without_its_namespaces_policies_when_one_of_them_fails(
-    given: dict[str, Any],
+def test_policies_of_a_namespace_leave_copies_of_what_grants_or_limits_alone(
+    given: dict[str, Any], overriders: dict[str, Any]
 ) -> None:
     wide = cluster_policy("wide", annotationsOverrider=[{"operator": "add", "value": {"by": "administrator"}}])
-    made = apply_overrides(copy.deepcopy(given), MEMBER, [wide], [policy("a", **LABEL), policy("b", **MISSING)])
+    made = apply_overrides(copy.deepcopy(given), MEMBER, [wide], [policy("mine", **overriders)])
     assert made.resource == given | {"metadata": given["metadata"] | {"annotations": {"by": "administrator"}}}
     assert [rule.policy_name for rule in made.by_cluster_policies] == ["wide"]
     assert made.by_policies == []
-    assert made.failure is not None
-    assert made.failure.policy == "b"
+    text = f"an OverridePolicy has no effect on {given['kind']}: use a ClusterOverridePolicy"
+    assert made.left_out is not None
+    assert (made.left_out.policy, str(made.left_out)) == ("mine", text)
+
+
+def test_a_policy_that_would_not_apply_is_not_left_out() -> None:
+    tree = {"metadata": {"name": "mine"}, "spec": {"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}]}}
+    assert apply_overrides(binding(), MEMBER, [], [from_tree(tree, OverridePolicy)]).left_out is None
 
 
 def test_other_kinds_and_failures_of_cluster_wide_policies_make_no_copy() -> None:
@@ -103,11 +96,9 @@ def test_other_kinds_and_failures_of_cluster_wide_policies_make_no_copy() -> Non
     assert failure.value.policy == "wide"
 
 
-def test_an_administrator_s_policy_may_and_labels_are_anybody_s() -> None:
+def test_an_administrator_s_policy_may() -> None:
     wide = cluster_policy("wide", **replace("/subjects/0/name", "dave"), annotationsOverrider=[OVERWRITE])
-    labelled = policy("labelled", labelsOverrider=[{"operator": "add", "value": {"tier": "front"}}])
-    made = apply_overrides(binding(), MEMBER, [wide], [labelled])
-    assert made.failure is None
+    made = apply_overrides(binding(), MEMBER, [wide], [])
+    assert made.left_out is None
     assert made.resource["subjects"][0]["name"] == "dave"
-    assert made.resource["metadata"]["labels"] == {"tier": "front"}
     assert made.resource["metadata"]["annotations"] == OVERWRITE["value"]

@@ -178,9 +178,9 @@ class WorkSync:
         except OverrideError as error:
             self._report_failure(source.builder, cluster, error)
             raise
-        if draft.failure is not None:
-            without = f" The copy has no overrides of its namespace: {draft.failure}"
-            self._report_failure(source.builder, cluster, draft.failure, without)
+        if draft.left_out is not None:
+            without = f" The copy has no overrides of its namespace: {draft.left_out}"
+            self._report_failure(source.builder, cluster, draft.left_out, without)
         return draft
 
     def _report_failure(self, builder: WorkBuilder, cluster: Cluster, error: OverrideError, more: str = "") -> None:

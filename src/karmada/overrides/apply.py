@@ -3,9 +3,8 @@
 Cluster-wide policies come first, then those of the resource's namespace. Among policies of one kind the less specific
 go first (all of a kind, by labels, by name), then by name; rules in the order they are written. A failing rule fails
 the whole: the caller must then not write the copy. So does a rule that makes another object of the copy, see
-`identity`, and one of a namespace's policy that changes what its people may not write, see `withheld`. Copies that
-have such fields are made without the namespace's policies when one of these fails: else it would keep in members what
-the control plane has taken back.
+`identity`. Policies of a namespace do not apply to kinds that its people may not write, see `withheld`: one that fails,
+or makes a copy that members refuse, would keep there what the control plane has taken back.
 
 `replicasOverrider` is the exception: how replicas are set depends on the kind, so the caller asks for the number
 (`overridden_replicas`), revises the copy, and applies the rest after that.
@@ -37,7 +36,7 @@ from karmada.overrides.plaintext import override_plaintext
 from karmada.overrides.pods import JSONObject
 from karmada.overrides.resources import override_resources
 from karmada.overrides.spelling import spelled
-from karmada.overrides.withheld import Withheld, is_withheld, withheld
+from karmada.overrides.withheld import is_withheld
 from karmada.policies import matching
 from karmada.policies.cluster_affinity import cluster_matches
 from karmada.policies.matching import Match, Subject, closest, subject_of
@@ -59,8 +58,8 @@ class Overridden(NamedTuple):
     resource: JSONObject
     by_cluster_policies: list[AppliedRule]
     by_policies: list[AppliedRule]
-    failure: OverrideError | None = None
-    """Why the copy was made without the policies of its namespace."""
+    left_out: OverrideError | None = None
+    """Why the copy was made without the policies of its namespace, where any would apply."""
 
 
 def apply_overrides(
@@ -78,17 +77,13 @@ def apply_overrides(
     """
     identity = Identity.of(resource) if keep_identity and (cluster_policies or policies) else None
     effort = Effort()
-    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity, None, effort)
-    if not policies or not subject_of(resource).namespace:
+    resource, by_cluster_policies = _apply_kind(resource, cluster, cluster_policies, identity, effort)
+    subject = subject_of(resource)
+    if not policies or not subject.namespace:
         return Overridden(resource, by_cluster_policies, [])
-    kept = withheld(resource) if identity is not None else None
-    before = orjson.dumps(resource) if kept is not None else b""
-    try:
-        resource, by_policies = _apply_kind(resource, cluster, policies, identity, kept, effort)
-    except OverrideError as error:
-        if kept is None:
-            raise
-        return Overridden(orjson.loads(before), by_cluster_policies, [], error)
+    if keep_identity and is_withheld(subject.api_version, subject.kind):
+        return Overridden(resource, by_cluster_policies, [], _left_out(policies, subject, cluster, effort))
+    resource, by_policies = _apply_kind(resource, cluster, policies, identity, effort)
     return Overridden(resource, by_cluster_policies, by_policies)
 
 
@@ -100,8 +95,7 @@ def overridden_replicas(
 ) -> int | None:
     """The replicas the policies set for the cluster's copy, if any; the last word counts. Raises `OverrideError`.
 
-    Kinds with fields that are withheld have no replicas: policies of a namespace, whose failures their copies do not
-    wait for, are not asked.
+    Policies of a namespace are not asked for kinds that are withheld from them.
     """
     if not cluster_policies and not policies:
         return None
@@ -132,7 +126,6 @@ def _apply_kind(
     cluster: Cluster,
     policies: Sequence[OverridePolicy] | Sequence[ClusterOverridePolicy],
     identity: Identity | None,
-    kept: Withheld | None,
     effort: Effort,
 ) -> tuple[JSONObject, list[AppliedRule]]:
     if not policies:
@@ -146,16 +139,26 @@ def _apply_kind(
                     f"override policy {rule.policy_name} changes {field}: an override may not make another object of "
                     "a copy, nor touch what Karmada manages it by"
                 )
-            if kept is not None and (field := kept.changed_in(resource, effort)):
-                raise OverrideError(
-                    f"override policy {rule.policy_name} changes {field} of a {resource['kind']}, which those who may "
-                    "edit a namespace do not write: use a ClusterOverridePolicy"
-                )
         except OverrideError as error:
             error.policy = rule.policy_name
             raise
     applied.sort(key=lambda rule: rule.policy_name)
     return resource, applied
+
+
+def _left_out(
+    policies: Sequence[OverridePolicy], subject: Subject, cluster: Cluster, effort: Effort
+) -> OverrideError | None:
+    """That the policies of a namespace do not apply to a kind, by the first that would; None if none would."""
+    try:
+        rule = next(_rules_for(policies, subject, cluster, effort), None)
+    except OverrideError as error:
+        return error
+    if rule is None:
+        return None
+    refusal = OverrideError(f"an OverridePolicy has no effect on {subject.kind}: use a ClusterOverridePolicy")
+    refusal.policy = rule.policy_name
+    return refusal
 
 
 def _rules_for(

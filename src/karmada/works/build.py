@@ -161,7 +161,7 @@ class WorkBuilder:
                     for r in overridden.by_policies
                 ),
             ],
-            failure=overridden.failure,
+            left_out=overridden.left_out,
         )
 
     def _mark(self, copy: JSONObject, identity: dict[str, str], noted: dict[str, str]) -> None:
@@ -221,12 +221,12 @@ class Draft:
         suspend_dispatching: bool | None,
         preserve_resources_on_deletion: bool | None,
         applied: list[tuple[str, str]] | None = None,
-        failure: OverrideError | None = None,
+        left_out: OverrideError | None = None,
     ) -> None:
         self.metadata = metadata
         self.applied = applied or []
         """The override policies that took effect: how events call the kind, and which one."""
-        self.failure = failure
+        self.left_out = left_out
         """Why the policies of the namespace did not, though the copy was made."""
         uid = (manifest.get("metadata") or {}).get("uid", "")
         strategy = metadata.annotations.get(annotations.CONFLICT_RESOLUTION, "")

@@ -118,9 +118,9 @@ def _overrides(facts: Facts, template: JSONObject, clusters: list[str], go_on: C
         except OverrideError as error:
             policy = _override_policy(facts, error.policy)
             return broken("overrides", f"the copy for {name} cannot be made: {policy}: {error}", f"Correct {policy}.")
-        if done.failure is not None:
-            policy = _override_policy(facts, done.failure.policy)
-            warnings.append(f"the copy for {name} has no overrides of its namespace: {policy}: {done.failure}")
+        if done.left_out is not None:
+            policy = _override_policy(facts, done.left_out.policy)
+            warnings.append(f"the copy for {name} has no overrides of its namespace: {policy}: {done.left_out}")
         applied = [*done.by_cluster_policies, *done.by_policies]
         if applied:
             details += [f"{name}: {rule.policy_name} ({_overriders(rule.overriders)})" for rule in applied]
