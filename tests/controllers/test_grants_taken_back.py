@@ -16,7 +16,8 @@ from karmada.api.work.v1alpha2 import ResourceBinding
 from karmada.controllers.binding import BindingController
 from karmada.controllers.templates import Templates
 from karmada.machinery.client import type_of
-from karmada.machinery.transport import GroupVersionResource
+from karmada.machinery.errors import Unavailable
+from karmada.machinery.transport import GroupVersionResource, Verb
 
 RBAC = "rbac.authorization.k8s.io"
 ROLE_BINDINGS = GroupVersionResource(RBAC, "v1", "rolebindings")
@@ -48,7 +49,11 @@ def subjects(*people):
 
 def devs():
     role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "edit"}
-    return {"metadata": {"name": "devs", "namespace": "default"}, "roleRef": role, "subjects": subjects(*PEOPLE)}
+    return {
+        "metadata": {"name": "devs", "namespace": "default", "labels": {"v": "1"}},
+        "roleRef": role,
+        "subjects": subjects(*PEOPLE),
+    }
 
 
 async def copy(plane):
@@ -62,7 +67,7 @@ async def granted(plane):
     return [one["name"] for one in (await copy(plane))["subjects"]]
 
 
-async def grant(plane):
+async def grant(plane, selectors=SELECTORS):
     """A RoleBinding that a policy of its namespace brought into a member."""
     await plane.cluster("m1")
     start(plane)
@@ -70,7 +75,7 @@ async def grant(plane):
     plane.supervisor.start("templates of bindings", templates.run)
     plane.start(BindingController(plane.context, templates).controller)
     await plane.client.resource(ROLE_BINDINGS).create(devs())
-    await plane.client.resource(POLICIES).create(policy())
+    await plane.client.resource(POLICIES).create(policy(resourceSelectors=selectors))
     await plane.clock.sleep(10)
     marks = {"labels": {"resourcebinding.karmada.io/permanent-id": "one"}}
     scheduled = {"metadata": marks, "spec": {"clusters": [{"name": "m1"}]}}
@@ -145,6 +150,34 @@ def test_a_policy_of_the_namespace_that_lets_go_or_cannot_be_applied_keeps_no_gr
         await change(plane)
         await take_back(plane)
         assert await granted(plane) == ["bob"]
+
+    on_a_plane(scenario)
+
+
+def test_a_policy_of_the_namespace_that_no_longer_selects_what_it_holds_keeps_no_grant():
+    async def scenario(plane):
+        await grant(plane, [{**SELECTORS[0], "labelSelector": {"matchLabels": {"v": "1"}}}])
+        narrowed = {"metadata": {"labels": {"v": "2"}}, "subjects": subjects("bob")}
+        await plane.client.resource(ROLE_BINDINGS).patch("devs", narrowed, "default")
+        await plane.clock.sleep(60)
+        assert await granted(plane) == ["bob"]
+
+    on_a_plane(scenario)
+
+
+def test_a_policy_that_goes_keeps_no_grant_while_it_cannot_let_go_of_its_resource():
+    async def scenario(plane):
+        async def refuse(request):
+            if request.resource == ROLE_BINDINGS and request.verb is Verb.PATCH:
+                raise Unavailable("away")
+
+        await grant(plane)
+        plane.transport.before = refuse
+        await held_by_a_finalizer(plane)
+        await take_back(plane)
+        assert await granted(plane) == ["bob"]
+        marks = (await plane.client.resource(ROLE_BINDINGS).get("devs", "default"))["metadata"]["labels"]
+        assert "propagationpolicy.karmada.io/permanent-id" in marks
 
     on_a_plane(scenario)
 

@@ -132,6 +132,7 @@ class TemplateReconciler:
             await self.release(key, template, claim)
             return DONE
         if policy.metadata.deletion_timestamp is not None:
+            await self._writer.follow(template, policy)
             return Retry(f"policy {claim.name} is being deleted")
         if fit(policy, subject_of(template)) is Match.NONE:
             if self._fresh.is_unbound(key, claim.permanent_id) or self._is_half_released(key, claim):
@@ -140,6 +141,7 @@ class TemplateReconciler:
                 # The policy's own review did not find the two linked: it changed while the binding was on its way, or
                 # whoever freed the binding died before the template was free.
                 await self.release(key, template, claim)
+            await self._writer.follow(template, policy)
             return DONE
         return await self._apply(key, template, policy, cause)
 
