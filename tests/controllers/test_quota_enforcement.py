@@ -89,6 +89,17 @@ def test_what_a_binding_used_is_free_once_it_is_gone():
     on_a_plane(scenario)
 
 
+def test_what_a_binding_no_longer_uses_is_free_soon():
+    async def scenario(plane):
+        await begin(plane)
+        less = {"spec": {"clusters": [{"name": "member1", "replicas": 1}]}}
+        await plane.client.resource(BINDINGS).patch("web", less, "default")
+        await plane.clock.sleep(2)
+        assert (await status(plane))["overallUsed"] == {"cpu": "1"}
+
+    on_a_plane(scenario)
+
+
 def test_bindings_that_go_one_after_another_are_not_counted_anew_for_each():
     async def scenario(plane):
         await begin(plane)

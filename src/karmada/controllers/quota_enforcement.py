@@ -2,7 +2,8 @@
 
 Runs with the gate FederatedQuotaEnforcement. The webhook books a change before it is written; this controller counts
 what really was: at once when a quota or its limits are new or a binding is gone (a second later for each ten thousand
-there are), and a while after any booking, so that one whose binding was never written does not stay. With the gate
+there are), a second after one uses less, which no webhook gives back, and a while after any booking, so that one whose
+binding was never written does not stay. With the gate
 FederatedQuotaTree a quota may count the namespaces of a label selector (`policies.quota_tree`), and is counted at once
 when the labels of a namespace change.
 """
@@ -31,12 +32,14 @@ from karmada.machinery.options import flag
 from karmada.machinery.transport import JSONObject
 from karmada.membership.objects import NAMESPACES
 from karmada.policies import quota_tree
-from karmada.policies.quota import Amounts, overall_used, total, usage
+from karmada.policies.quota import Amounts, difference, overall_used, total, usage
 
 COMPONENT = "federated-resource-quota-enforcement-controller"
 PERIOD = 300.0
 SETTLING = 10.0
 """Seconds after which what was booked has been written, if it ever will be, and is known here."""
+FREED = 1.0
+"""Seconds after which what a binding no longer uses is given back: what was booked just before is known by then."""
 STEP = 200
 """Bindings that are counted in one go."""
 PACE = 10_000
@@ -118,8 +121,12 @@ class QuotaEnforcementController:
                 continue
             before, after = (usage(item.value.spec) if item else {} for item in (change.old, change.new))
             if before != after:
+                uses_less = any(amount.sign() < 0 for amount in difference(after, before).values())
                 for key in self._counting(change.key.namespace):
-                    pause = SETTLING if change.new is not None else self._pause(key)
+                    if change.new is None:
+                        pause = self._pause(key)
+                    else:
+                        pause = max(FREED, self._pause(key)) if uses_less else SETTLING
                     self.controller.queue.add_after(key, pause)
 
     def _pause(self, quota: Key) -> float:

@@ -253,8 +253,6 @@ def _rules() -> dict[str, tuple[JSONObject, ...]]:
             _rule("", ["namespaces"], ("get",)),
             _rule("policy.karmada.io", ["federatedresourcequotas"], ("list",)),
             _rule("policy.karmada.io", ["federatedresourcequotas/status"], ("update",)),
-            # What a review says that a binding used is compared with what it uses.
-            _rule("work.karmada.io", ["resourcebindings"], ("get",)),
             *_REVIEWS,
         ),
     }

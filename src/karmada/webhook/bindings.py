@@ -109,9 +109,9 @@ def _component_errors(components: tuple[Component, ...]) -> list[FieldError]:
 
 
 async def _enforce_quota(review: Review, binding: ResourceBinding, before: ResourceBinding | None) -> None:
-    """Refuse what a quota has no room for; record what is used in those that have."""
+    """Refuse what a quota has no room for; record what is used more in those that have."""
     if review.operation is Operation.CREATE and not binding.spec.clusters:
         return
-    delta = difference(usage(binding.spec), usage(before.spec) if before else {})
-    if delta:
-        await book(review, delta)
+    changed = difference(usage(binding.spec), usage(before.spec) if before else {})
+    if more := {name: amount for name, amount in changed.items() if amount.sign() > 0}:
+        await book(review, more)

@@ -21,14 +21,6 @@ class ClientLookup:
         served = await self.client.mapper.of_kind(api_version, kind)
         return (await self.client.resource(served.type).list(Scope(namespace))).items
 
-    async def get(self, api_version: str, kind: str, namespace: str, name: str) -> JSONObject | None:
-        """An object as it is stored now; None when there is none of that name."""
-        served = await self.client.mapper.of_kind(api_version, kind)
-        try:
-            return await self.client.resource(served.type).get(name, namespace)
-        except NotFound:
-            return None
-
     async def replace_status(self, api_version: str, kind: str, tree: JSONObject, dry_run: bool) -> None:
         """Write the status of an object that was read."""
         served = await self.client.mapper.of_kind(api_version, kind)

@@ -45,10 +45,6 @@ class Lookup(Protocol):
         """All objects of a kind, of one namespace where one is given."""
         ...
 
-    async def get(self, api_version: str, kind: str, namespace: str, name: str) -> JSONObject | None:
-        """An object as it is stored now; None when there is none of that name."""
-        ...
-
     async def replace_status(self, api_version: str, kind: str, tree: JSONObject, dry_run: bool) -> None:
         """Write the status of an object that was read; raises a conflict when it changed meanwhile."""
         ...

@@ -1,11 +1,11 @@
-"""Books what a binding uses in the FederatedResourceQuotas that count its namespace: in all that name it, or in none.
+"""Books what a binding uses more in the FederatedResourceQuotas that count its namespace: in all that name it, or none.
 
 All of them are asked for room before anything is written. One that others change meanwhile is asked again, without
 booking twice in those that are done; should it refuse then, what was booked is taken back. A booking
 whose binding is not written after all is found by the controller that counts what is used.
 
-Whoever reaches the webhook can send it a review. So what a review says of the past is compared with what is stored:
-nothing is given back that no binding uses.
+Whoever reaches the webhook can send it a review, and again, of what is never stored. So a review gives nothing back:
+the controller does, which counts what stored bindings use.
 """
 
 import contextlib
@@ -18,46 +18,29 @@ from karmada.policies import quota_tree
 from karmada.policies.quota import Amounts, difference, plus
 from karmada.webhook.model import Denied, JSONObject, Review
 
-BINDING = ("work.karmada.io/v1alpha2", "ResourceBinding")
 QUOTA = ("policy.karmada.io/v1alpha1", "FederatedResourceQuota")
 ATTEMPTS = 5
 
 
-async def book(review: Review, delta: Amounts) -> None:
-    """Record a change of what is used by the binding of a review, or raise `Denied`."""
-    await _require_stored(review)
+async def book(review: Review, more: Amounts) -> None:
+    """Record what the binding of a review uses more than before, or raise `Denied`."""
     booked: set[str] = set()
     try:
-        await _book(review, delta, booked)
+        await _book(review, more, booked)
     except (ApiError, Denied):
         with contextlib.suppress(ApiError):
-            await _take_back(review, delta, booked)
+            await _take_back(review, more, booked)
         raise
 
 
-async def _require_stored(review: Review) -> None:
-    """Refuse a review whose old binding is not the stored one: it came late, or from nobody who stores bindings."""
-    if review.old is None:
-        return
-    found = await review.lookup.get(*BINDING, review.namespace, review.name)
-    if found is None or _state(found) != _state(review.old):
-        text = f"ResourceBinding({review.namespace}/{review.name}) is not stored as the review has it: try again"
-        raise Denied(text, code=409, reason="Conflict")
-
-
-def _state(binding: JSONObject) -> tuple[object, object, object]:
-    metadata = binding.get("metadata") or {}
-    return metadata.get("uid"), metadata.get("resourceVersion"), binding.get("spec")
-
-
-async def _book(review: Review, delta: Amounts, booked: set[str]) -> None:
+async def _book(review: Review, more: Amounts, booked: set[str]) -> None:
     for _ in range(ATTEMPTS):
-        concerned = [quota for quota in await _quotas(review, delta) if _name(quota) not in booked]
+        concerned = [quota for quota in await _quotas(review, more) if _name(quota) not in booked]
         for quota in concerned:
-            _check(quota, delta)
+            _check(quota, more)
         try:
             for quota in concerned:
-                await _write(review, quota, delta)
+                await _write(review, quota, more)
                 booked.add(_name(quota))
             return
         except Conflict:
@@ -65,27 +48,27 @@ async def _book(review: Review, delta: Amounts, booked: set[str]) -> None:
     raise Denied("FederatedResourceQuotas keep changing; try again", code=409, reason="Conflict")
 
 
-async def _take_back(review: Review, delta: Amounts, booked: set[str]) -> None:
+async def _take_back(review: Review, more: Amounts, booked: set[str]) -> None:
     for _ in range(ATTEMPTS):
         if review.dry_run or not booked:
             return
-        for quota in await _quotas(review, delta):
+        for quota in await _quotas(review, more):
             if _name(quota) in booked:
                 with contextlib.suppress(Conflict):
-                    await _write(review, quota, difference({}, delta))
+                    await _write(review, quota, difference({}, more))
                     booked.discard(_name(quota))
 
 
-async def _quotas(review: Review, delta: Amounts) -> list[JSONObject]:
-    """The quotas that a change concerns, as they are now: those of its namespace, then those that select it."""
+async def _quotas(review: Review, more: Amounts) -> list[JSONObject]:
+    """The quotas that a booking concerns, as they are now: those of its namespace, then those that select it."""
     found = await review.lookup.list(*QUOTA, review.namespace)
     if review.gates.enabled(quota_tree.GATE):
         found = [quota for quota in found if _selector(quota) is None] + await _parents(review)
-    return [quota for quota in found if any(name in _overall(quota) for name in delta)]
+    return [quota for quota in found if any(name in _overall(quota) for name in more)]
 
 
 async def _parents(review: Review) -> list[JSONObject]:
-    """The quotas that select the namespace of a change, by name: concurrent bookings meet at the same one first."""
+    """The quotas that select the namespace of a booking, by name: concurrent bookings meet at the same one first."""
     selecting = [quota for quota in await review.lookup.list(*QUOTA, SYSTEM_NAMESPACE) if _selector(quota) is not None]
     if not selecting:
         return []
@@ -98,12 +81,12 @@ def _selector(quota: JSONObject) -> Selector | None:
     return quota_tree.selector_of(quota["metadata"]["namespace"], quota["metadata"].get("annotations"))
 
 
-def _check(quota: JSONObject, delta: Amounts) -> None:
-    overall, used = _overall(quota), _used(quota, delta)
-    for name, amount in sorted(delta.items()):
+def _check(quota: JSONObject, more: Amounts) -> None:
+    overall, used = _overall(quota), _used(quota, more)
+    for name in sorted(more):
         limit = Quantity.parse(overall[name]) if name in overall else None
         after = used.get(name, ZERO)
-        if limit is not None and amount.sign() > 0 and limit < after:
+        if limit is not None and limit < after:
             metadata = quota["metadata"]
             raise Denied(
                 f"FederatedResourceQuota({metadata['namespace']}/{metadata['name']}) exceeded for resource {name}: "
@@ -112,16 +95,16 @@ def _check(quota: JSONObject, delta: Amounts) -> None:
             )
 
 
-async def _write(review: Review, quota: JSONObject, delta: Amounts) -> None:
-    spelled = {name: str(amount) for name, amount in _used(quota, delta).items()}
+async def _write(review: Review, quota: JSONObject, more: Amounts) -> None:
+    spelled = {name: str(amount) for name, amount in _used(quota, more).items()}
     before = {field: value for field, value in (quota.get("status") or {}).items() if field != "overallUsed"}
     changed = {**quota, "status": {**before, "overallUsed": spelled} if spelled else before}
     await review.lookup.replace_status(*QUOTA, changed, review.dry_run)
 
 
-def _used(quota: JSONObject, delta: Amounts) -> Amounts:
-    """What is used after a change."""
-    return plus((quota.get("status") or {}).get("overallUsed") or {}, delta, _overall(quota))
+def _used(quota: JSONObject, more: Amounts) -> Amounts:
+    """What is used after a booking."""
+    return plus((quota.get("status") or {}).get("overallUsed") or {}, more, _overall(quota))
 
 
 def _overall(quota: JSONObject) -> JSONObject:

@@ -211,6 +211,16 @@ def _asks_for_no_more(case: Case) -> bool:
     return any(name not in more or more[name].sign() <= 0 for name in exceeded)
 
 
+def _gives_back(case: Case) -> bool:
+    """A binding that uses less than before, where the reference says so in the quota before it is stored."""
+    if case.input["handler"] != "validate/resourcebinding" or not case.input.get("oldObject"):
+        return False
+    if not any(one.get("allowed") for one in case.alternatives):
+        return False
+    after, before = (usage(from_tree(case.input[key], ResourceBinding).spec) for key in ("object", "oldObject"))
+    return any(amount.sign() < 0 for amount in difference(after, before).values())
+
+
 def _asks_below_zero(case: Case) -> bool:
     """A binding that can be read and has negative replicas or amounts, for itself or a component."""
     if case.input["handler"] not in ("validate/resourcebinding", "validate/clusterresourcebinding"):
@@ -224,6 +234,7 @@ def _asks_below_zero(case: Case) -> bool:
 WEBHOOK = (
     Excuse("a binding that asks for less than nothing is refused", _asks_below_zero),
     Excuse("a quota that is exceeded refuses only what asks for more of it, as in Kubernetes", _asks_for_no_more),
+    Excuse("a quota gets back what a binding no longer uses when that is stored, not reviewed", _gives_back),
     Excuse("a ResourceBinding for a resource outside of its namespace is refused", _speaks_for_others),
     Excuse("spreadByField without a cluster constraint is accepted: no bound on clusters", _spreads_without_clusters),
     Excuse("a path that does not parse is refused before state is lost by it", _preserves_by_unreadable_path),

@@ -33,10 +33,8 @@ _TYPES = {kind.kind: kind.versions[-1].type for kind in KINDS}
 class _Stored:
     """Objects that exist already."""
 
-    def __init__(self, existing: list[JSONObject], judged: JSONObject | None) -> None:
-        """`judged` is stored under the name of the object that is written."""
+    def __init__(self, existing: list[JSONObject]) -> None:
         self.objects = existing
-        self._judged = judged
 
     async def list(self, api_version: str, kind: str, namespace: str = "") -> list[JSONObject]:
         return [
@@ -44,9 +42,6 @@ class _Stored:
             for tree in self.objects
             if tree.get("kind") == kind and (not namespace or tree["metadata"].get("namespace") == namespace)
         ]
-
-    async def get(self, api_version: str, kind: str, namespace: str, name: str) -> JSONObject | None:
-        return self._judged
 
     async def replace_status(self, api_version: str, kind: str, tree: JSONObject, dry_run: bool) -> None:
         if dry_run:
@@ -78,7 +73,7 @@ def _admit(given: dict[str, Any]) -> dict[str, Any]:
         return admit_cluster(given)
     kind, _, resource = given["handler"].partition("/")
     handler = next(handler for handler in HANDLERS if handler.resource == _PLURALS[resource])
-    stored = _Stored(copy.deepcopy(given.get("existing") or []), given.get("oldObject"))
+    stored = _Stored(copy.deepcopy(given.get("existing") or []))
     review = Review(
         Operation(given["operation"]),
         given.get("namespace", ""),
