@@ -61,6 +61,8 @@ def test_a_scale_of_which_nothing_is_known_is_of_nothing() -> None:
         ({"spec": {"selector": {"app": "web"}}}, "app=web"),
         ({"spec": {"selector": "app in (web)"}}, "app in (web)"),
         ({"spec": {"selector": {"app": {"name": "web"}}}}, ""),
+        ({"spec": {"selector": {"app": None}}}, ""),
+        ({"spec": {"selector": {"matchLabels": {"app": None}}}}, "app="),
         ({"spec": {"selector": "app in"}}, ""),
         ({"spec": {"selector": 7}}, ""),
         ({"spec": {}, "status": {"selector": "!zzz"}}, ""),

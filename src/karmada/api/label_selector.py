@@ -194,9 +194,8 @@ def _json_parts(selector: Any) -> tuple[dict[str, str], list[tuple[str, str, tup
         return value
 
     fields = expect(dict, selector, "a label selector")
-    labels = expect(dict, fields.get("matchLabels"), "matchLabels")
-    for key, value in labels.items():
-        expect(str, value, f"matchLabels[{key}]")
+    given = expect(dict, fields.get("matchLabels"), "matchLabels")
+    labels = {key: expect(str, value, f"matchLabels[{key}]") for key, value in given.items()}
     expressions = []
     for item in expect(list, fields.get("matchExpressions"), "matchExpressions"):
         term = expect(dict, item, "an item of matchExpressions")

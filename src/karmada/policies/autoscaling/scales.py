@@ -78,8 +78,9 @@ def selector_of_template(body: bytes) -> str:
         selector = _bounded(_decode_template(body).spec.selector or "")
         if isinstance(selector, str):
             return str(label_selector.parse(selector))
-        is_struct = selector.keys() <= {"matchLabels", "matchExpressions"}
-        return str(label_selector.from_json(selector if is_struct else {"matchLabels": selector}))
+        if selector.keys() <= {"matchLabels", "matchExpressions"}:
+            return str(label_selector.from_json(selector))
+        return str(label_selector.from_json({"matchLabels": selector})) if None not in selector.values() else ""
     except ValueError:
         return ""
 
