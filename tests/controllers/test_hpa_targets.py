@@ -1,13 +1,33 @@
 """Which workload a FederatedHPA scales, in which clusters, and why it cannot."""
 
 import pytest
-from tests.controllers.autoscaling import CLAIM, CPU, DEPLOYMENTS, PERIOD, USAGES, scaling
-from tests.controllers.plane import unloadable
+from tests.controllers.autoscaling import AUTOSCALERS, CLAIM, CPU, DEPLOYMENTS, PERIOD, USAGES, scaling
+from tests.controllers.plane import CRDS, unloadable
 
 from karmada.machinery.errors import ServerError, Unavailable
 from karmada.machinery.transport import GroupVersionResource
 
 CONTROLLERS = GroupVersionResource("", "v1", "replicationcontrollers")
+WIDGETS = GroupVersionResource("example.io", "v1", "widgets")
+WIDGETS_DEFINITION = {
+    "metadata": {"name": "widgets.example.io"},
+    "spec": {
+        "group": "example.io",
+        "scope": "Namespaced",
+        "names": {"kind": "Widget", "listKind": "WidgetList", "plural": "widgets", "singular": "widget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                "subresources": {
+                    "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+                },
+            }
+        ],
+    },
+}
 MISSING = "FailedGetScaleTargetRef", "get the target reference object"
 UNBOUND = "FailedGetBinding", "get the binding by scaleTargetRef"
 NOWHERE = "FailedGetTargetClusters", "get the target clusters from binding"
@@ -170,6 +190,29 @@ def test_a_member_that_says_its_workload_selects_all_pods_stops_no_autoscaler_of
         await world.sleep(PERIOD * 2)
         assert (await world.condition("ScalingActive"))[:2] == ("True", "ValidMetricFound")
         assert await world.replicas() == 2
+
+    scaling(scenario)
+
+
+def test_two_autoscalers_of_one_target_without_a_selector_wait_until_one_of_them_goes():
+    async def scenario(world):
+        await world.client.resource(CRDS).create(WIDGETS_DEFINITION)
+        await world.sleep(1)
+        metadata = {"name": "web", "namespace": "default", "labels": CLAIM}
+        await world.client.resource(WIDGETS).create({"metadata": metadata, "spec": {"replicas": 1}})
+        world.members["m1"].transport.answers["example.io/v1/widgets/web/scale"] = scale_of("app=web")
+        await world.members["m1"].run(1)
+        await world.bind("m1", kind="widget")
+        of_web = target("Widget", "example.io/v1")
+        await world.autoscale(CPU, target=of_web, maximum=1)
+        await world.autoscale(CPU, target=of_web, maximum=1, name="other")
+        await world.autoscale(CPU, target=target("Deployment", "apps/v1"), maximum=1, name="of-another-kind")
+        await world.sleep(PERIOD)
+        text = "pods of Widget web are controlled by multiple HPAs: [default/other default/web]"
+        assert await world.condition("ScalingActive") == ("False", "AmbiguousSelector", text)
+        await world.client.resource(AUTOSCALERS).delete("other", "default")
+        await world.sleep(PERIOD)
+        assert (await world.condition("ScalingActive"))[0] == "True"
 
     scaling(scenario)
 

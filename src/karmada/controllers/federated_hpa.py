@@ -8,6 +8,7 @@ pods without a metric are taken to be busy before a scale-down, and a metric tha
 
 import asyncio
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -35,6 +36,7 @@ from karmada.controllers.templates import Templates
 from karmada.machinery.backoff import BackoffPolicy
 from karmada.machinery.committer import Committer
 from karmada.machinery.controller import DONE, Controller, RequeueAfter, Result, Retry
+from karmada.machinery.discovery import split_api_version
 from karmada.machinery.errors import ApiError, Conflict
 from karmada.machinery.events import ObjectReference
 from karmada.machinery.flags import seconds
@@ -255,24 +257,35 @@ class FederatedHPAController:
     def _is_unambiguous(
         self, autoscaler: FederatedHPA, key: Key, target: Target, observed: Observed, draft: StatusDraft
     ) -> bool:
-        """Whether no other autoscaler scales the same pods, by the selectors of the templates: what a member says its
-        pods are selected by must not decide about the pods of others."""
-        selector = target.scale.selector
-        if not selector:
+        """Whether no other autoscaler scales the same pods, by the selectors of the templates, else the same target:
+        what a member says its pods are selected by must not decide about the pods of others."""
+        others, selector = {key.name}, target.scale.selector
+        if selector:
+            which = f"pods by selector {selector}"
+            self._selectors.put(key.namespace, key.name, label_selector.parse(selector))
+            for pods in observed.pods.values():
+                for one in pods:
+                    others.update(self._selectors.selecting(key.namespace, one.labels))
+        else:
+            which = f"pods of {autoscaler.spec.scale_target_ref.kind} {target.key.name}"
             self._selectors.drop(key.namespace, key.name)
-            return True
-        self._selectors.put(key.namespace, key.name, label_selector.parse(selector))
-        others = {key.name}
-        for pods in observed.pods.values():
-            for one in pods:
-                others.update(self._selectors.selecting(key.namespace, one.labels))
+            others.update(self._scaling(autoscaler.spec.scale_target_ref, key.namespace))
         if len(others) == 1:
             return True
         names = " ".join(f"{key.namespace}/{name}" for name in sorted(others))
-        text = f"pods by selector {selector} are controlled by multiple HPAs: [{names}]"
+        text = f"{which} are controlled by multiple HPAs: [{names}]"
         self._warn(autoscaler, events.AMBIGUOUS_SELECTOR, text)
         draft.note(Condition(evaluation.SCALING_ACTIVE, False, events.AMBIGUOUS_SELECTOR, text))
         return False
+
+    def _scaling(self, target: CrossVersionObjectReference, namespace: str) -> Iterator[str]:
+        """The names of the autoscalers of a target, in whatever version they name it."""
+        group, _ = split_api_version(target.api_version)
+        for item in self._autoscalers.all_items(namespace):
+            one, leaves = item.value.spec.scale_target_ref, item.value.metadata.deletion_timestamp is not None
+            is_same = (split_api_version(one.api_version)[0], one.kind, one.name) == (group, target.kind, target.name)
+            if is_same and not leaves:
+                yield item.key.name
 
     def _name_unread(self, autoscaler: FederatedHPA, observed: Observed, draft: StatusDraft) -> None:
         """Have a condition name the clusters whose part is not known; an event when that changes."""
