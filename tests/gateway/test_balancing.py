@@ -1,6 +1,7 @@
 """Which endpoint gets a request."""
 
 from collections import Counter
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -10,8 +11,19 @@ from hypothesis import strategies as st
 from karmada.api.cluster.v1alpha1 import Cluster
 from karmada.api.codec import decoder
 from karmada.gateway.balancing import EJECTED_SECONDS, FAILURES, Balancer, may_retry
-from karmada.gateway.endpoints import Endpoint, Standing, objection, of_slices, port_name, provider_of, standing
-from karmada.works.networks import parse
+from karmada.gateway.endpoints import (
+    LONGEST_ADDRESS,
+    REMEMBERED,
+    Endpoint,
+    Objections,
+    Standing,
+    objection,
+    of_slices,
+    port_name,
+    provider_of,
+    standing,
+)
+from karmada.works.networks import Network, parse
 
 
 def endpoints(**clusters: int) -> list[Endpoint]:
@@ -199,3 +211,42 @@ def test_where_requests_go(status: bytes, expected: Standing) -> None:
     tree = b'{"metadata":{"name":"m"},"spec":{"syncMode":"Push"},"status":' + status + b"}"
     assert standing(decoder(Cluster).decode(tree)) is expected
     assert standing(None) is Standing.BLOCKED
+
+
+class Asked(Network):
+    """A network that counts for which addresses it is asked."""
+
+    count = 0
+
+    def holds(self, address: str) -> bool:
+        Asked.count += 1
+        return super().holds(address)
+
+
+def within(pods: str) -> Asked:
+    return Asked(ranges=(ip_network(pods),))
+
+
+def asked(objections: Objections, network: Network, *addresses: str) -> int:
+    """How many addresses are looked at for an answer, which is that of `objection`."""
+    expected = {address: why for address in addresses if (why := objection(address, network))}
+    before = Asked.count
+    assert objections.to("m1", network, addresses) == expected
+    return Asked.count - before
+
+
+def test_what_there_is_against_an_address_is_found_once_for_all_ports_of_a_cluster() -> None:
+    near, far = ("10.2.0.1", "10.2.0.2", "169.254.169.254"), ("10.3.0.1", "text")
+    network, another, objections = within("10.2.0.0/16"), within("10.3.0.0/16"), Objections()
+    assert [asked(objections, network, *near) for _ in range(3)] == [3, 0, 0]
+    assert asked(objections, network, *near, *far) == 2
+    assert asked(objections, another, *near, *far) == 5
+    assert asked(objections, another, *far) == 0
+
+
+def test_long_texts_and_more_addresses_than_a_number_are_not_remembered() -> None:
+    network, text, objections = within("10.0.0.0/8"), "1" * (LONGEST_ADDRESS + 1), Objections()
+    assert [asked(objections, network, text) for _ in range(2)] == [1, 1]
+    many = [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in range(REMEMBERED + 1)]
+    assert asked(objections, network, *many) == REMEMBERED + 1
+    assert asked(objections, network, "10.0.0.1") == 1

@@ -14,6 +14,10 @@ from karmada.machinery.transport import JSONObject
 from karmada.works.networks import Network
 
 DERIVED = "derived-"
+REMEMBERED = 50_000
+"""Addresses of a cluster that are remembered before all of them are forgotten."""
+LONGEST_ADDRESS = 64
+"""Characters of an address that is remembered: members send longer texts, which are none."""
 
 
 class Endpoint(NamedTuple):
@@ -60,6 +64,30 @@ def objection(address: str, network: Network | None) -> str:
     if not network.holds(address):
         return f"{address[:63]!r} is no address in its pod CIDRs, which its annotation {annotations.POD_CIDRS} declares"
     return ""
+
+
+class Objections:
+    """`objection` to the addresses of each cluster, remembered: the same are asked for with every port and change."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Network | None, dict[str, str]]] = {}
+
+    def to(self, cluster: str, network: Network | None, addresses: Iterable[str]) -> dict[str, str]:
+        """Why no connection is made to addresses of a cluster with a network; nothing is said of the others."""
+        before, known = self._known.get(cluster, (None, {}))
+        if before != network or len(known) >= REMEMBERED:
+            known = {}
+        self._known[cluster] = network, known
+        found: dict[str, str] = {}
+        for address in addresses:
+            why = known.get(address)
+            if why is None:
+                why = objection(address, network)
+                if len(known) < REMEMBERED and len(address) <= LONGEST_ADDRESS:
+                    known[address] = why
+            if why:
+                found[address] = why
+        return found
 
 
 def port_name(wanted: str | int, declared: Sequence[tuple[str, int]]) -> str | None:

@@ -23,9 +23,9 @@ from karmada.gateway.certificates import BadCertificate, Certificates, context_o
 from karmada.gateway.endpoints import (
     DERIVED,
     Endpoint,
+    Objections,
     Standing,
     declared_ports,
-    objection,
     of_slices,
     port_name,
     provider_of,
@@ -88,6 +88,7 @@ class GatewayReconcilers:
         connected to at their own addresses."""
         self._client = client
         self._direct = direct
+        self._objections = Objections()
         self._report = report
         self._class = class_name
         self._certificates = certificates
@@ -247,14 +248,18 @@ class GatewayReconcilers:
 
     def _without_refused(self, found: list[Endpoint], refused: dict[str, str]) -> list[Endpoint]:
         """The endpoints to which a connection may be made; the others' clusters are noted with the first reason."""
-        networks = {
-            name: declared_network(cluster)
-            for name in {each.cluster for each in found if each.cluster in self._direct}
+        addresses: dict[str, list[str]] = {}
+        for each in found:
+            if each.cluster in self._direct:
+                addresses.setdefault(each.cluster, []).append(each.address)
+        objections = {
+            name: self._objections.to(name, declared_network(cluster), given)
+            for name, given in addresses.items()
             if (cluster := self._clusters.get(name)) is not None
         }
         kept = []
         for each in found:
-            if each.cluster in networks and (why := objection(each.address, networks[each.cluster])):
+            if why := objections.get(each.cluster, {}).get(each.address):
                 refused.setdefault(each.cluster, why)
             else:
                 kept.append(each)
