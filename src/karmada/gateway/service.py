@@ -21,6 +21,7 @@ from karmada.gateway.status import StatusWriter
 from karmada.gateway.upstream_routes import Find
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
+from karmada.machinery.httpserver.connection import Timeouts
 from karmada.machinery.httpserver.parsing import Limits
 from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.informers.factory import InformerFactory
@@ -130,6 +131,8 @@ class GatewayService:
             admit=handler.admit,
             tls=tls,
             limits=limits,
+            # People download through slow lines, and what they have not read yet stays with the endpoint.
+            timeouts=Timeouts(slowest=1.0),
             max_unauthenticated=self._options.max_connections,
             failed=broke_off,
         )

@@ -10,7 +10,7 @@ from tests.machinery.httpserver.conftest import Recorder, Serve
 
 from karmada.apiserver.auth.pki import Authority, server_names
 from karmada.machinery.httpserver.connection import HttpConnection, Timeouts
-from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse
+from karmada.machinery.httpserver.model import ByteStream, Handler, HttpAnswer, HttpRequest, HttpResponse, Upgrade
 from karmada.machinery.httpserver.parsing import Admit, Limits, Parsed, Refusal, RequestParser
 from karmada.machinery.httpserver.server import HttpServer
 from karmada.machinery.httpserver.tls import TlsConnection, server_context
@@ -457,3 +457,49 @@ async def test_who_reads_a_little_now_and_then_is_cut_off_as_well(recorder: Reco
     clock.now = 1089
     connection.pause_writing()
     assert connection.deadline == 1089 + 31, "time in which nothing had to wait does"
+
+
+async def test_any_reading_will_do_where_the_server_keeps_nothing_that_is_not_read(recorder: Recorder):
+    server, clock = HttpServer(recorder, timeouts=Timeouts(slowest=1.0)), Clock()
+    server.loop = clock  # type: ignore[assignment]
+    connection = HttpConnection(server, recorder)
+    assert waits_for(connection, clock, 59) == 60
+    assert waits_for(connection, clock, 0.5) == 1, "nothing was read"
+    connection.note_sent(100)
+    assert waits_for(connection, clock, 59) == 60
+
+
+async def test_any_reading_will_do_after_an_upgrade():
+    over = asyncio.Event()
+
+    async def serve(stream: ByteStream) -> None:
+        await over.wait()
+
+    async def upgrade(request: HttpRequest) -> HttpAnswer:
+        return Upgrade({"Connection": "Upgrade", "Upgrade": "x"}, serve)
+
+    server, clock = HttpServer(upgrade), Clock()
+    await server.listen("127.0.0.1", 0)
+    try:
+        client = Unread(server, upgrade)
+        client.connection.data_received(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+        await turns()
+        assert client.written.startswith(b"HTTP/1.1 101 ")
+        client.read()
+        loop, server.loop = server.loop, clock  # type: ignore[assignment]
+        assert [waits_for(client.connection, clock, 59) for _ in range(3)] == [60, 60, 60]
+        server.loop = loop
+        over.set()
+        await turns()
+        client.abort()
+    finally:
+        await server.stop(grace=0.1)
+
+
+def waits_for(connection: HttpConnection, clock: Clock, seconds: float) -> float:
+    """The seconds for which writing may wait, of which so many pass until the client reads."""
+    connection.pause_writing()
+    patience = connection.deadline - clock.now
+    clock.now += seconds
+    connection.resume_writing()
+    return patience

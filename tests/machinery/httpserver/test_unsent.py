@@ -36,6 +36,30 @@ async def test_who_holds_nothing_is_never_starved():
     assert not room.try_take("d", ALWAYS + 1)
 
 
+async def test_who_holds_nothing_and_waits_for_much_gets_it_when_others_have_read():
+    room = Unsent(100)
+    assert room.try_take("a", 90)
+    assert room.try_take("b", 20)
+    waiting = await taking(room, "c", ALWAYS + 1)
+    room.give("a", 90)
+    await asyncio.wait_for(waiting, 1.0)
+    assert not room.try_take("c", 1)
+    room.give("c", ALWAYS + 1)
+    assert room.try_take("c", 1)
+
+
+async def test_who_stops_waiting_in_the_moment_in_which_room_comes_is_cancelled_only():
+    room = Unsent(100)
+    await room.take("a", 50)
+    first = await taking(room, "a", 50)
+    first.cancel()
+    room.give("a", 50)
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert room.left == 100
+    assert room.try_take("a", 50)
+
+
 @pytest.mark.parametrize("granted", [False, True])
 async def test_who_stops_waiting_leaves_nothing_behind(granted: bool):
     room = Unsent(100)

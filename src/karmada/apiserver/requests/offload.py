@@ -2,9 +2,9 @@
 
 Reading, changing, checking and writing an object takes time that grows with it: a tenth of a second for a megabyte and
 more. The interpreter switches between threads every few milliseconds, so others are served meanwhile. One thread does
-what is large, another what is huge, and in both users take turns: whoever sends or reads much, or changes what is large,
-waits behind themselves. What the process does on its own account has a turn, too. What callers in the same process bring
-has the loop's own time: it is a tree already.
+what is large, another what is huge, and in both users take turns: whoever sends or reads much, or changes what is
+large, waits behind themselves. What the process does on its own account has a turn, too. What callers in the same
+process bring has the loop's own time: it is a tree already.
 """
 
 import asyncio

@@ -5,8 +5,8 @@
 - A request whose client goes away while the handler runs is finished (a write may be half done); streams and upgraded
   connections are cancelled at once.
 - Writing waits while the socket's buffer is full. A client may let it wait for `Timeouts.write` seconds, and a second
-  longer for every `SLOWEST` bytes it reads; then it is cut off. While a stream waits, its source gathers more, so slow
-  sockets get fewer and larger writes.
+  longer for every `Timeouts.slowest` bytes it reads; then it is cut off. After an upgrade, any reading at all gives it
+  all these seconds anew. While a stream waits, its source gathers more, so slow sockets get fewer and larger writes.
 - What is more than small is written in pieces and counted until the socket has taken it (`Unsent`): a whole answer all
   the time, of others the piece under way, for which they wait.
 - Deadlines are plain numbers which the server's sweeper compares with the clock: no timer per request.
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 PIPELINE = 16
 WRITE_HIGH = 64 * 1024
 """Bytes in a socket's buffer that are not counted; writing waits while there are more."""
-SLOWEST = 64 * 1024
-"""Bytes a second that a client has to read at least, in the long run."""
 _REASONS = {405: "MethodNotAllowed", 413: "RequestEntityTooLarge"}
 """Refusals that clients expect as a Status."""
 _FAILED = HttpResponse(500, b"Internal Server Error", "text/plain; charset=utf-8")
@@ -75,7 +73,9 @@ class Timeouts:
     idle: float = 90.0
     """Between requests of a kept-alive connection."""
     write: float = 60.0
-    """In arrears with reading (`SLOWEST`) while the server has something to send."""
+    """In arrears with reading while the server has something to send."""
+    slowest: float = 64 * 1024
+    """Bytes a second that a client has to read at least, in the long run."""
 
 
 class _State(Enum):
@@ -214,10 +214,17 @@ class HttpConnection(asyncio.Protocol):
         if self._can_write is None:
             self._can_write = self._server.loop.create_future()
             now = self._server.loop.time()
-            regained = now - self._turned + self._sent / SLOWEST
-            self._patience = min(self._patience + regained, self._server.timeouts.write)
+            timeouts = self._server.timeouts
+            regained = now - self._turned + self._sent / timeouts.slowest
+            # What is upgraded keeps no more than the socket's buffer, however slowly it is read.
+            regained = inf if self._state is _State.UPGRADED else regained
+            self._patience = min(self._patience + regained, timeouts.write)
             self._turned, self._sent = now, 0
             self.deadline = now + self._patience
+
+    def note_sent(self, size: int) -> None:
+        """So many bytes were given to the socket: once it waits for the client again, these have been read."""
+        self._sent += size
 
     def resume_writing(self) -> None:
         """The socket's buffer has room again."""
@@ -422,7 +429,7 @@ class HttpConnection(asyncio.Protocol):
                 await self._drained()
                 if wire.is_closing():
                     return False
-                self._sent += len(data)
+                self.note_sent(len(data))
                 wire.write(data)
         await self._drained()
         return True
@@ -440,7 +447,7 @@ class HttpConnection(asyncio.Protocol):
                 data = next(pieces, b"")
                 if not data:
                     return True
-                self._sent += len(data)
+                self.note_sent(len(data))
                 wire.write(encoding.chunk(data) if chunked else data)
                 del data
                 await self._drained()
@@ -458,7 +465,7 @@ class HttpConnection(asyncio.Protocol):
         def flush() -> bool:
             if self._can_write is not None or not (data := answer.gathered()):
                 return False
-            self._sent += len(data)
+            self.note_sent(len(data))
             wire.write(pacer.chunk(data) if chunked else data)
             return True
 
@@ -475,7 +482,7 @@ class HttpConnection(asyncio.Protocol):
                     elif len(data) > SMALL:
                         await self._write_pieces((data,), client, chunked)
                     elif data:
-                        self._sent += len(data)
+                        self.note_sent(len(data))
                         wire.write(encoding.chunk(data) if chunked else data)
                     await self._drained()
                     previous, written = written, clock()

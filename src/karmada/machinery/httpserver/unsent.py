@@ -6,6 +6,7 @@
 
 import asyncio
 from collections import Counter, deque
+from contextlib import suppress
 from math import inf
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ class Unsent:
         self._share = size / 2
         self._held: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Waiting]] = {}
-        """By client, in order; each of them holds something, and what it gives back wakes the next."""
+        """By client, in order. Who holds something is woken by what it gives back, who holds nothing by anybody."""
 
     def try_take(self, client: str, size: int) -> bool:
         """Take so much if there is room for it now."""
@@ -49,23 +50,28 @@ class Unsent:
             await granted
         except asyncio.CancelledError:
             if granted.cancelled():
-                queue.remove(waiting)
+                with suppress(ValueError):  # Somebody else gave back in the same turn, and left it out.
+                    queue.remove(waiting)
                 self._wake(client)
             else:
                 self.give(client, size)
             raise
 
     def give(self, client: str, size: int) -> None:
-        """Give so much back, to whoever of the same client waits."""
+        """Give so much back, to whoever of the same client waits, or holds nothing."""
         self.left += size
         self._held[client] -= size
         if not self._held[client]:
             del self._held[client]
-        if client in self._waiting:
-            self._wake(client)
+        self._wake(client)
+        if self.left > 0:
+            for other in [other for other in self._waiting if not self._held[other]]:
+                self._wake(other)
 
     def _wake(self, client: str) -> None:
-        queue = self._waiting[client]
+        queue = self._waiting.get(client)
+        if queue is None:
+            return
         while queue and (queue[0].granted.done() or self._fits(client, queue[0].size)):
             size, granted = queue.popleft()
             if not granted.done():
