@@ -1,6 +1,7 @@
 """Create, update and patch: what the server sets, keeps, refuses and leaves alone."""
 
 import asyncio
+from typing import Any
 
 import orjson
 import pytest
@@ -9,8 +10,9 @@ from tests.apiserver.widgets import definition
 
 from karmada.apiserver.admission.model import AdmissionRequest
 from karmada.apiserver.json_errors import syntax_error
+from karmada.apiserver.requests.metadata import keep
 from karmada.apiserver.requests.turns import WAITING
-from karmada.apiserver.schema.metadata import MOST_OWNERS
+from karmada.apiserver.schema.metadata import MOST_FINALIZERS, MOST_OWNERS, validate_metadata
 from karmada.apiserver.server import ApiServer, ApiServerOptions
 from karmada.machinery import errors
 from karmada.machinery.transport import PatchType
@@ -66,6 +68,53 @@ async def test_an_object_has_a_bounded_number_of_owners(api):
         await api.create("configmaps", body)
     del body["metadata"]["ownerReferences"][-1]
     assert len((await api.create("configmaps", body))["metadata"]["ownerReferences"]) == MOST_OWNERS
+
+
+async def test_an_object_has_a_bounded_number_of_finalizers(api):
+    body = configmap("a")
+    body["metadata"]["finalizers"] = [f"example.com/{number}" for number in range(MOST_FINALIZERS + 1)]
+    limit = f"Too many: {MOST_FINALIZERS + 1}: must have at most {MOST_FINALIZERS} items"
+    with pytest.raises(errors.Invalid, match=rf"metadata\.finalizers: {limit}"):
+        await api.create("configmaps", body)
+    more = body["metadata"]["finalizers"].pop()
+    assert len((await api.create("configmaps", body))["metadata"]["finalizers"]) == MOST_FINALIZERS
+    body["metadata"]["finalizers"].append(more)
+    with pytest.raises(errors.Invalid, match=limit):
+        await api.update("configmaps", body)
+
+
+@pytest.mark.parametrize(("field", "most"), [("finalizers", MOST_FINALIZERS), ("ownerReferences", MOST_OWNERS)])
+def test_an_object_with_more_than_it_may_have_by_now_can_lose_some(field, most):
+    def having(count: int) -> dict[str, Any]:
+        entries = {
+            "finalizers": [f"example.com/{number}" for number in range(count)],
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Gone", "name": "x", "uid": str(number)} for number in range(count)
+            ],
+        }
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", field: entries[field]}}
+
+    assert not validate_metadata(having(most + 2), having(most + 3))
+    assert validate_metadata(having(most + 4), having(most + 3))
+
+
+def test_finalizers_of_an_object_that_ends_are_compared_once_each():
+    compared = 0
+
+    class Finalizer(str):
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    old = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": [f"example.com/{n}" for n in range(1_000)]}
+    new = {"finalizers": [Finalizer(name) for name in [*old["finalizers"], *(f"new.com/{n}" for n in range(1_000))]]}
+    [refused] = keep(new, old)
+    assert compared < 10_000
+    assert '{"new.com/0", "new.com/1", ' in refused.message
+    assert refused.message.endswith('"new.com/15" and 984 more}')
 
 
 def test_a_number_that_no_language_reads_is_malformed():

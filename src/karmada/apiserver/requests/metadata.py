@@ -7,6 +7,8 @@ from karmada.machinery.httpserver.failure import Failure, bad_request
 
 _SERVER_OWNED = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
+_SHOWN = 16
+"""How many finalizers a refusal names."""
 
 
 def ensure(obj: JSONObject) -> JSONObject:
@@ -77,9 +79,11 @@ def keep(metadata: JSONObject, old: JSONObject) -> list[FieldError]:
         field, text = "metadata.deletionGracePeriodSeconds", f"Invalid value: {grace}: field is immutable"
         errors.append(FieldError("FieldValueInvalid", field, text))
     if old.get("deletionTimestamp"):
-        added = [item for item in metadata.get("finalizers") or () if item not in (old.get("finalizers") or ())]
+        before = frozenset(old.get("finalizers") or ())
+        added = [item for item in metadata.get("finalizers") or () if item not in before]
         if added:
-            shown = ", ".join(f'"{item}"' for item in added)
+            shown = ", ".join(f'"{item}"' for item in added[:_SHOWN])
+            shown += f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
             text = (
                 "Forbidden: no new finalizers can be added if the object is being deleted, "
                 f"found new finalizers []string{{{shown}}}"

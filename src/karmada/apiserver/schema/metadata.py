@@ -56,12 +56,12 @@ def validate_metadata(
         marks += labels(found, "metadata.labels")
     if (found := metadata.get("annotations")) and found != before.get("annotations"):
         marks += annotations(found, "metadata.annotations")
-    if (found := metadata.get("ownerReferences")) and found != before.get("ownerReferences"):
-        marks += owners(found, "metadata.ownerReferences")
+    if (found := metadata.get("ownerReferences")) and found != (had := before.get("ownerReferences")):
+        marks += owners(found, "metadata.ownerReferences", len(had or ()))
     ends: list[FieldError] = []
     unqualified: list[FieldError] = []
-    if (found := metadata.get("finalizers")) and found != before.get("finalizers"):
-        ends = finalizers(found, "metadata.finalizers")
+    if (found := metadata.get("finalizers")) and found != (had := before.get("finalizers")):
+        ends = finalizers(found, "metadata.finalizers", len(had or ()))
         unqualified = _unqualified(found)
     prefix = metadata.get("generateName") or ""
     prefix = prefix if old is not None and prefix != before.get("generateName") else ""
@@ -117,6 +117,8 @@ def key_problems(key: str) -> tuple[str, ...]:
 
 MOST_OWNERS = 2000
 """References to owners that an object may have: each is judged here, and followed by the garbage collector."""
+MOST_FINALIZERS = 2000
+"""Finalizers that an object may have: each is judged here, and counted where it holds a namespace back."""
 _REMEMBERED = 8192
 _good_labels: set[str] = set()
 _good_annotations: set[str] = set()
@@ -167,9 +169,9 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
-def owners(found: list[JSONObject], path: str) -> list[FieldError]:
-    """What is wrong with references to owners."""
-    if len(found) > MOST_OWNERS:
+def owners(found: list[JSONObject], path: str, before: int = 0) -> list[FieldError]:
+    """What is wrong with references to owners. An object that had too many of them before may keep as many."""
+    if len(found) > max(MOST_OWNERS, before):
         return [too_many(path, len(found), MOST_OWNERS)]
     errors: list[FieldError] = []
     controller = ""
@@ -194,8 +196,10 @@ def owners(found: list[JSONObject], path: str) -> list[FieldError]:
     return errors
 
 
-def finalizers(found: list[str], path: str) -> list[FieldError]:
-    """What is wrong with finalizers of any object."""
+def finalizers(found: list[str], path: str, before: int = 0) -> list[FieldError]:
+    """What is wrong with finalizers of any object. One that had too many of them before may keep as many."""
+    if len(found) > max(MOST_FINALIZERS, before):
+        return [too_many(path, len(found), MOST_FINALIZERS)]
     errors = [invalid(path, finalizer, why) for finalizer in found for why in key_problems(finalizer)]
     if "orphan" in found and "foregroundDeletion" in found:
         errors.append(invalid(path, found, "finalizer orphan and foregroundDeletion cannot be both set"))
