@@ -128,6 +128,42 @@ def test_a_binding_that_asked_for_less_than_nothing_remains_writable(kind: str) 
     assert '"-2": must not be negative' in refusal(resource, binding_asking(kind, asking(cpu="-2")), before)
 
 
+def component(name: str, **amounts: int | str) -> dict[str, Any]:
+    return {"name": name, "replicas": 1, **asking(**amounts)}
+
+
+STILL_BELOW_ZERO: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "one of two put right": (asking(cpu="-1", memory="-1"), asking(cpu="-1", memory="1")),
+    "one less below": (asking(cpu="-2"), asking(cpu="-1")),
+    "another order": (asking(cpu="-1", memory="-1"), asking(memory="-1", cpu="-1")),
+    "another spelling": (asking(cpu="-1"), asking(cpu="-1000m")),
+    "the component before it removed": (
+        {"components": [component("a", cpu="1"), component("b", cpu="-1")]},
+        {"components": [component("b", cpu="-1")]},
+    ),
+    "components without names": (
+        {"components": [component("", cpu="-1"), component("", cpu="-2")]},
+        {"components": [component("a"), component("", cpu="-1"), component("", cpu="-2")]},
+    ),
+    "replicas": ({"replicas": -2, **asking(cpu="-1")}, {"replicas": -1, **asking(cpu="-1")}),
+}
+
+
+@pytest.mark.parametrize("kind", ["ResourceBinding", "ClusterResourceBinding"])
+@pytest.mark.parametrize(("before", "after"), STILL_BELOW_ZERO.values(), ids=STILL_BELOW_ZERO)
+def test_what_was_as_low_before_is_not_refused(kind: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+    validate(f"{kind.lower()}s", binding_asking(kind, after), binding_asking(kind, before))
+
+
+@pytest.mark.parametrize("kind", ["ResourceBinding", "ClusterResourceBinding"])
+def test_only_what_is_lower_than_before_is_refused(kind: str) -> None:
+    before = {"replicas": -1, "components": [component("a", cpu="-1"), component("b", cpu="1")]}
+    after = {"replicas": -1, "components": [component("b", cpu="-1"), component("a", cpu="-1")]}
+    message = refusal(f"{kind.lower()}s", binding_asking(kind, after), binding_asking(kind, before))
+    field = "spec.components[0].replicaRequirements.resourceRequest[cpu]"
+    assert message == f'{field}: Invalid value: "-1": must not be negative'
+
+
 def test_a_target_that_nobody_can_read_is_refused_before_an_autoscaler_is_completed() -> None:
     target = {"type": "AverageValue", "averageValue": "plenty"}
     metric = {"type": "Pods", "pods": {"metric": {"name": "m"}, "target": target}}

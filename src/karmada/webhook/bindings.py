@@ -64,9 +64,8 @@ def _identity_errors(binding: Binding, before: Binding | None, key: str) -> list
 
 
 def _amount_errors(binding: Binding, before: Binding | None) -> list[FieldError]:
-    """What is below zero, unless it was so before: a binding that was there before this rule must remain writable."""
-    errors = below_zero(binding.spec)
-    return errors if before is None or errors != below_zero(before.spec) else []
+    """What is below zero, unless it was as low before: a binding from before this rule must remain writable."""
+    return below_zero(binding.spec, before.spec if before is not None else None)
 
 
 def _named(binding: Binding) -> tuple[str, str, str, str]:
