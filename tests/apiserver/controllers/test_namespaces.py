@@ -72,9 +72,12 @@ def test_a_namespace_rests_the_longer_the_more_is_left_but_not_for_ever(left, se
     assert rest(left) == seconds
 
 
-def test_a_namespace_rests_longer_where_deletions_are_refused() -> None:
-    assert (rest(1_000, refused=True), rest(6_000, refused=True), rest(10**6, refused=True)) == (0, 60, 60)
-    assert rest(2_000, refused=True) == 20
+@pytest.mark.parametrize(
+    ("left", "refused", "seconds"),
+    [(1_000, 1_000, 0), (1_100, 900, 9), (2_000, 2_000, 20), (6_000, 6_000, 60), (10**6, 10**6, 60), (6_000, 1, 6)],
+)
+def test_a_namespace_rests_longer_the_more_deletions_are_refused(left, refused, seconds):
+    assert rest(left, refused) == seconds
 
 
 def test_a_namespace_that_is_made_again_does_not_rest_for_its_predecessor():
@@ -132,6 +135,17 @@ class Refusing(AboutDeletions):
             raise Failure(500, "InternalError", f"{self.words}, {self.refused} times now")
 
 
+class RefusingOnce(AboutDeletions):
+    """Refuses the first deletion it is asked about."""
+
+    refused = False
+
+    async def validate(self, request: AdmissionRequest) -> None:
+        if not self.refused:
+            self.refused = True
+            raise Failure(500, "InternalError", "failed calling webhook")
+
+
 class Slow(AboutDeletions):
     """Takes ten seconds for each deletion in a namespace `slow`."""
 
@@ -155,6 +169,27 @@ def test_a_namespace_does_not_wait_for_another_that_ends_slowly():
             await asyncio.sleep(10)
             with pytest.raises(errors.NotFound):
                 await api.get("namespaces", "slow")
+
+    run_virtual(scenario)
+
+
+def test_one_deletion_that_failed_once_keeps_no_namespace_for_the_sake_of_the_others_held_back_in_it():
+    async def scenario():
+        async with ApiServer(ApiServerOptions(admission=[RefusingOnce()], now=VirtualClock().now)) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            names = [f"c{number}" for number in range(2010)]
+            for name in names:
+                body = configmap(name)
+                body["metadata"]["finalizers"] = ["example.com/x"]
+                await api.create("configmaps", body, namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(0.5)
+            for name in names:
+                await api.patch("configmaps", name, {"metadata": {"finalizers": None}}, namespace="n")
+            await asyncio.sleep(4)
+            with pytest.raises(errors.NotFound):
+                await api.get("namespaces", "n")
 
     run_virtual(scenario)
 

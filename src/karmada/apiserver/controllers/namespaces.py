@@ -38,7 +38,7 @@ _FEW = 1_000
 """Objects that are held back and are counted whenever one of them changes; for each so many more it rests a second."""
 _LONGEST_REST = 10.0
 _REFUSED = 10
-"""How many times longer it rests where objects could not be deleted: each try asks for all of them once more."""
+"""How many times longer it rests for objects that could not be deleted: each try asks for all of them once more."""
 _LONGEST_AFTER_REFUSALS = 60.0
 _WORDS = 512
 """Characters of one reason in a condition: it may be a webhook's."""
@@ -62,6 +62,8 @@ class Remaining(NamedTuple):
 
     resources: Counter[str]
     finalizers: Counter[str]
+    refused: int
+    """Objects that could not be deleted."""
     failures: list[str]
     """One for each kind of which objects could not be deleted."""
 
@@ -137,8 +139,8 @@ class NamespaceController:
             remaining = await self._empty(name)
             await self._report(name, remaining)
             left = remaining.resources.total()
-            pause = rest(left, bool(remaining.failures))
-            if remaining.failures:
+            pause = rest(left, remaining.refused)
+            if remaining.refused:
                 # A rest ends with another try; without one the worker makes a pause, and no report shortens it.
                 self._resting[name] = pause > 0
                 if not pause:
@@ -154,6 +156,7 @@ class NamespaceController:
         """Delete pods, and when they are gone everything else: what pods rely on outlives them."""
         resources: Counter[str] = Counter()
         finalizers: Counter[str] = Counter()
+        refused = 0
         failures: list[str] = []
         for served in sorted(self._context.catalog.storage_resources(), key=lambda one: one.key != _PODS):
             if not served.type.namespaced or "delete" not in served.type.verbs:
@@ -161,6 +164,7 @@ class NamespaceController:
             items = self._store.list(served.key, namespace).items
             name = f"{served.type.plural}.{served.type.group}"
             if problems := await self._delete(served.key, [item for item in items if not item.ends]):
+                refused += len(problems)
                 failures.append(f"{name}: {len(problems)} could not be deleted: {problems[0]}")
             for number, item in enumerate(items, 1):
                 if number % _STEP == 0:
@@ -173,7 +177,7 @@ class NamespaceController:
                     finalizers[finalizer] += 1
             if served.key == _PODS and resources:
                 break
-        return Remaining(resources, finalizers, failures)
+        return Remaining(resources, finalizers, refused, failures)
 
     async def _delete(self, kind: Kind, items: list[Item]) -> list[str]:
         """Delete objects, many at the same time; what went wrong."""
@@ -208,12 +212,12 @@ class NamespaceController:
         await self._writer.change(_KIND, "", name, edit, "finalize")
 
 
-def rest(left: int, refused: bool = False) -> float:
-    """Seconds between two looks at a namespace in which so many objects are held back, some because they could not be
-    deleted: ten at most, or sixty."""
+def rest(left: int, refused: int = 0) -> float:
+    """Seconds between two looks at a namespace in which so many objects are held back, and so many of them could not be
+    deleted: ten at most for those, sixty for these."""
     if left <= _FEW:
         return 0.0
-    return min(_REFUSED * left / _FEW, _LONGEST_AFTER_REFUSALS) if refused else min(left / _FEW, _LONGEST_REST)
+    return max(min(left / _FEW, _LONGEST_REST), min(_REFUSED * refused / _FEW, _LONGEST_AFTER_REFUSALS))
 
 
 def _transition(old: JSONObject | None, new: JSONObject, now: str) -> JSONObject:
