@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 from types import FrameType
 
 import pytest
@@ -194,6 +195,38 @@ def test_one_deletion_that_failed_once_keeps_no_namespace_for_the_sake_of_the_ot
     run_virtual(scenario)
 
 
+def test_large_objects_that_hold_a_namespace_back_are_looked_through_a_few_at_a_time():
+    turn = 0
+    looks: Counter[int] = Counter()  # bytes in each turn
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_qualname == "Item.body":
+            looks[turn] += frame.f_locals["self"].size
+
+    async def scenario():
+        nonlocal turn
+        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            for number in range(20):
+                body = configmap(f"c{number}", k="v" * 1_000_000)
+                body["metadata"]["finalizers"] = ["example.com/x"]
+                await api.create("configmaps", body, namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(5)
+            sys.setprofile(profile)
+            try:
+                await api.patch("configmaps", "c0", {"metadata": {"labels": {"a": "b"}}}, namespace="n")
+                while looks.total() < 40_000_000:  # each is asked whether it ends, and counted
+                    turn += 1
+                    await asyncio.sleep(0)
+            finally:
+                sys.setprofile(None)
+
+    run_virtual(scenario)
+    assert max(looks.values()) < 10_000_000, looks
+
+
 @pytest.mark.parametrize("count", [1, 1010], ids=["a few", "so many that it rests"])
 def test_a_namespace_goes_after_a_while_in_which_its_objects_could_not_be_deleted(count):
     refusing = Refusing()
@@ -219,6 +252,23 @@ def test_a_namespace_goes_after_a_while_in_which_its_objects_could_not_be_delete
             await asyncio.sleep(60)
             with pytest.raises(errors.NotFound):
                 await api.get("namespaces", "n")
+
+    run_virtual(scenario)
+
+
+def test_a_condition_says_that_there_are_more_finalizers_than_are_counted_by_name():
+    async def scenario():
+        async with ApiServer(ApiServerOptions(now=VirtualClock().now)) as server:
+            api = Api(server)
+            await api.create("namespaces", {"metadata": {"name": "n"}})
+            held_back = {"name": "a", "finalizers": [f"example.com/{number:04}" for number in range(600)]}
+            await api.create("configmaps", {"metadata": held_back}, namespace="n")
+            await api.delete("namespaces", "n")
+            await asyncio.sleep(5)
+            found = (await api.get("namespaces", "n"))["status"]["conditions"]
+            [held] = [one["message"] for one in found if one["type"] == "NamespaceFinalizersRemaining"]
+            left_out = int(held.rpartition(" and over ")[2].removesuffix(" more"))
+            assert held.count("example.com/") + left_out == 500
 
     run_virtual(scenario)
 

@@ -6,13 +6,13 @@ another server keeps, behind an APIService, cannot be judged: what they own stay
 nobody, whatever they say: they end by their age.
 """
 
-import asyncio
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 import orjson
 
+from karmada.apiserver.controllers.pauses import Pauses
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
@@ -28,8 +28,6 @@ _EVENTS: Kind = ("", "events")
 _BLOCKS_MARK = b'"blockOwnerDeletion":true'
 _WIDTH = 32
 """Objects worked on at the same time: durable stores commit them together."""
-_TURN = 4_000_000
-"""Bytes of dependents that are looked through before others get their turn."""
 
 
 class Key(NamedTuple):
@@ -210,14 +208,11 @@ def _waits(item: Item) -> bool:
 
 
 async def _first_that_blocks(dependents: Iterable[tuple[Kind, Item]], owner: str) -> tuple[Kind, Item] | None:
-    seen = 0
+    pauses = Pauses()
     for kind, item in dependents:
         if _blocks(item, owner):
             return kind, item
-        seen += item.size
-        if seen > _TURN:
-            seen = 0
-            await asyncio.sleep(0)
+        await pauses.after(item)
     return None
 
 

@@ -8,12 +8,13 @@ are held back rests between two looks: each counts all of them.
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 import orjson
 
+from karmada.apiserver.controllers.pauses import Pauses
 from karmada.apiserver.controllers.worker import Worker
 from karmada.apiserver.controllers.writing import Writer
 from karmada.apiserver.requests.model import Context
@@ -32,8 +33,8 @@ _WIDTH = 10
 """Namespaces that are emptied at the same time: a webhook may be slow in one, and the others do not wait for it."""
 _TOGETHER = 50
 """Deletions at the same time in each of them: durable stores commit them together."""
-_STEP = 200
-"""Objects that are counted in one go."""
+_NAMES = 500
+"""Finalizers that are counted by name: a condition has room for fewer."""
 _FEW = 1_000
 """Objects that are held back and are counted whenever one of them changes; for each so many more it rests a second."""
 _LONGEST_REST = 10.0
@@ -62,6 +63,8 @@ class Remaining(NamedTuple):
 
     resources: Counter[str]
     finalizers: Counter[str]
+    others: bool
+    """Whether there are more finalizers than are counted by name."""
     refused: int
     """Objects that could not be deleted."""
     failures: list[str]
@@ -156,40 +159,45 @@ class NamespaceController:
         """Delete pods, and when they are gone everything else: what pods rely on outlives them."""
         resources: Counter[str] = Counter()
         finalizers: Counter[str] = Counter()
+        others = False
         refused = 0
         failures: list[str] = []
+        pauses = Pauses()
         for served in sorted(self._context.catalog.storage_resources(), key=lambda one: one.key != _PODS):
             if not served.type.namespaced or "delete" not in served.type.verbs:
                 continue
             items = self._store.list(served.key, namespace).items
             name = f"{served.type.plural}.{served.type.group}"
-            if problems := await self._delete(served.key, [item for item in items if not item.ends]):
-                refused += len(problems)
-                failures.append(f"{name}: {len(problems)} could not be deleted: {problems[0]}")
-            for number, item in enumerate(items, 1):
-                if number % _STEP == 0:
-                    await asyncio.sleep(0)
+            stayed, why = await self._delete(served.key, items, pauses)
+            if stayed:
+                refused += stayed
+                failures.append(f"{name}: {stayed} could not be deleted: {why}")
+            for item in items:
                 left = self._store.get(served.key, namespace, item.name)
                 if left is None:
                     continue
                 resources[name] += 1
                 for finalizer in _object.decode(left.body).metadata.finalizers or ():
-                    finalizers[finalizer] += 1
+                    if finalizer in finalizers or len(finalizers) < _NAMES:
+                        finalizers[finalizer] += 1
+                    else:
+                        others = True
+                await pauses.after(left)
             if served.key == _PODS and resources:
                 break
-        return Remaining(resources, finalizers, refused, failures)
+        return Remaining(resources, finalizers, others, refused, failures)
 
-    async def _delete(self, kind: Kind, items: list[Item]) -> list[str]:
-        """Delete objects, many at the same time; what went wrong."""
-        problems: list[str] = []
-        for start in range(0, len(items), _TOGETHER):
-            deletions = [
-                self._writer.delete(kind, item.namespace, item.name, item.index.uid)
-                for item in items[start : start + _TOGETHER]
-            ]
+    async def _delete(self, kind: Kind, items: list[Item], pauses: Pauses) -> tuple[int, str]:
+        """Delete objects, many at the same time; how many could not be deleted, and why the first of them could not."""
+        refused, why = 0, ""
+        async for together in _not_ending(items, pauses):
+            deletions = [self._writer.delete(kind, item.namespace, item.name, item.index.uid) for item in together]
             results = await asyncio.gather(*deletions, return_exceptions=True)
-            problems += [str(result) for result in results if isinstance(result, Exception)]
-        return problems
+            problems = [result for result in results if isinstance(result, Exception)]
+            if problems and not refused:
+                why = str(problems[0])
+            refused += len(problems)
+        return refused, why
 
     async def _report(self, name: str, remaining: Remaining) -> None:
         conditions = _conditions(remaining)
@@ -212,6 +220,20 @@ class NamespaceController:
         await self._writer.change(_KIND, "", name, edit, "finalize")
 
 
+async def _not_ending(items: list[Item], pauses: Pauses) -> AsyncIterator[list[Item]]:
+    """Objects that are not marked for deletion, so many at once as are deleted at the same time."""
+    together: list[Item] = []
+    for item in items:
+        await pauses.after(item)
+        if not item.ends:
+            together.append(item)
+        if len(together) == _TOGETHER:
+            yield together
+            together = []
+    if together:
+        yield together
+
+
 def rest(left: int, refused: int = 0) -> float:
     """Seconds between two looks at a namespace in which so many objects are held back, and so many of them could not be
     deleted: ten at most for those, sixty for these."""
@@ -230,13 +252,13 @@ def _words(condition: JSONObject) -> JSONObject:
     return {"reason": condition["reason"], "message": condition["message"]}
 
 
-def _listed(entries: Sequence[str]) -> str:
-    """Entries as a text of bounded length, which says how many it leaves out."""
+def _listed(entries: Sequence[str], others: bool = False) -> str:
+    """Entries as a text of bounded length, which says how many it leaves out, or that there are others besides."""
     text = ""
     for number, entry in enumerate(entries):
         longer = f"{text}, {printable(entry, _WORDS)}" if text else printable(entry, _WORDS)
         if len(longer) > _MESSAGE:
-            return f"{text} and {len(entries) - number} more"
+            return f"{text} and {'over ' if others else ''}{len(entries) - number} more"
         text = longer
     return text
 
@@ -247,7 +269,8 @@ def _conditions(remaining: Remaining) -> list[JSONObject]:
         return {"type": kind, "status": "True" if failed else "False", "reason": reason, "message": message}
 
     left = _listed([f"{name} has {count} resource instances" for name, count in sorted(remaining.resources.items())])
-    held = _listed([f"{name} in {count} resource instances" for name, count in sorted(remaining.finalizers.items())])
+    names = [f"{name} in {count} resource instances" for name, count in sorted(remaining.finalizers.items())]
+    held = _listed(names, remaining.others)
     failed = _listed(remaining.failures)
     return [
         condition(
