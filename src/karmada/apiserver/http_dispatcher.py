@@ -167,7 +167,8 @@ class HttpDispatcher:
             if call.verb == "watch" and not self._dispatcher.pipeline.is_special(call):
                 self._judge_watch(call)
                 return await self._watch(call, visit)
-            async with self._traffic.seat(visit, request_seconds(params)):
+            async with self._traffic.seat(visit, request_seconds(params)) as seat:
+                offload.on_behalf_of(user, seat)
                 answer = _written(call, await self._dispatcher.pipeline.run(call))
             return answer if isinstance(answer, HttpResponse) else await self._counted(visit, answer, call)
         except Exception as error:
@@ -252,6 +253,7 @@ class HttpDispatcher:
         except BaseException:
             ended()
             raise
+        offload.answering()
         chunks = lines(self._dispatcher.pipeline.context, watch)
         return StreamResponse(
             200, chunks, headers=_warnings(call), ended=ended, gathered=partial(self._joined.gathered, watch)

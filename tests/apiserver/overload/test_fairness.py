@@ -68,15 +68,57 @@ async def test_masters_never_wait():
     assert queue.free == 0
 
 
-async def test_the_whole_queue_is_bounded():
-    queue = FairQueue(seats=1, total=1)
-    await queue.take("a")
-    waiting = asyncio.create_task(queue.take("a"))
+async def test_when_the_whole_queue_is_full_the_newest_of_the_user_with_most_is_refused():
+    queue = FairQueue(seats=1, per_user=3, total=4)
+    await queue.take("x")
+    asked = [asyncio.create_task(queue.take(user)) for user in ("a", "a", "a", "b")]
     await settle()
+    newcomer = asyncio.create_task(queue.take("c"))
+    await settle()
+    assert [task.done() for task in asked] == [False, False, True, False]
+    assert queue.waiting == 4
     with pytest.raises(Failure):
-        await queue.take("b")
+        await asked.pop(2)
+    with pytest.raises(Failure):
+        await queue.take("a")
+    for _ in range(5):
+        queue.give_back()
+    await asyncio.gather(*asked, newcomer)
+
+
+async def test_who_must_not_be_refused_counts_for_nothing_and_goes_before_others_of_the_user():
+    queue, order = FairQueue(seats=1, per_user=1, total=1), []
+    await queue.take("x")
+
+    async def take(refusable):
+        await queue.take("a", refusable)
+        order.append(refusable)
+        queue.give_back()
+
+    asked = [asyncio.create_task(take(refusable)) for refusable in (True, False, False)]
+    await settle()
+    assert queue.waiting == 1
     queue.give_back()
-    await waiting
+    await asyncio.gather(*asked)
+    assert order == [False, False, True]
+    assert (queue.free, queue.waiting) == (1, 0)
+
+
+async def test_a_request_that_is_refused_and_cancelled_at_once_gives_back_no_seat():
+    queue = FairQueue(seats=1, total=2)
+    await queue.take("x")
+    asked = [asyncio.create_task(queue.take("a")) for _ in range(2)]
+    await settle()
+    coming = asyncio.create_task(queue.take("b"))
+    await asyncio.sleep(0)
+    asked[1].cancel()
+    await asyncio.gather(asked[1], return_exceptions=True)
+    assert queue.free == 0
+    for _ in range(3):
+        queue.give_back()
+        await settle()
+    await asyncio.gather(asked[0], coming)
+    assert (queue.free, queue.waiting) == (1, 0)
 
 
 async def test_patience_ends_with_429():

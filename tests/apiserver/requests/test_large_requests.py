@@ -11,6 +11,7 @@ from tests.apiserver.requests.test_http_dispatcher import MAPS, Client, decoded
 
 from karmada.api import yaml
 from karmada.apiserver.auth.model import UserInfo
+from karmada.apiserver.fairness import FairQueue, Seat
 from karmada.apiserver.overload.traffic import Traffic
 from karmada.apiserver.requests import offload, reading
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
@@ -79,21 +80,96 @@ async def test_too_much_that_waits_is_429_for_that_user_only() -> None:
     await asyncio.gather(*waiting)
 
 
-async def test_many_users_that_wait_leave_seats_to_small_requests() -> None:
+async def test_who_has_nothing_waiting_is_not_refused_because_of_others() -> None:
+    users = [UserInfo(f"u{number}") for number in range(offload.WAITING // offload.WAITING_PER_USER)]
     async with busy():
-        waiting = [job(lambda: None, UserInfo(f"u{number}")) for number in range(offload.WAITING)]
+        waiting = [job(lambda: None, user) for user in users for _ in range(offload.WAITING_PER_USER)]
         await settle()
+        newcomer = job(lambda: "done", A)
+        await settle()
+        refused = [task for task in waiting if task.done()]
+        assert (len(refused), newcomer.done()) == (1, False)
         with pytest.raises(Failure):
-            await job(lambda: None, A)
+            await refused[0]
+    assert await newcomer == "done"
+    await asyncio.gather(*set(waiting).difference(refused))
+
+
+async def test_a_burst_of_hundreds_waits_behind_itself() -> None:
+    async with busy():
+        waiting = [job(lambda: 1, A) for _ in range(300)]
+        await settle()
+    assert await asyncio.gather(*waiting) == [1] * 300
+
+
+async def test_what_has_begun_is_not_refused_and_goes_before_what_has_not() -> None:
+    order: list[str] = []
+    first, gate = asyncio.Event(), asyncio.Event()
+
+    async def two_steps() -> None:
+        offload.on_behalf_of(A)
+        await offload.run(offload.LARGE, order.append, "first")
+        first.set()
+        await gate.wait()
+        await offload.run(offload.LARGE, order.append, "second")
+
+    begun = asyncio.create_task(two_steps())
+    await first.wait()
+    async with busy():
+        waiting = [job(lambda: order.append("other"), A) for _ in range(offload.WAITING_PER_USER)]
+        await settle()
+        gate.set()
+        await settle()
+    await asyncio.gather(begun, *waiting)
+    assert order[:3] == ["first", "second", "other"]
+
+
+async def test_an_answer_that_has_begun_is_not_refused() -> None:
+    async def act() -> object:
+        offload.on_behalf_of(A)
+        offload.answering()
+        return await offload.run(offload.LARGE, lambda: "done")
+
+    async with busy():
+        waiting = [job(lambda: None, A) for _ in range(offload.WAITING_PER_USER)]
+        await settle()
+        begun = asyncio.create_task(act())
+        await settle()
+    assert await begun == "done"
     await asyncio.gather(*waiting)
+
+
+async def test_a_turn_without_a_free_seat_is_passed_on() -> None:
+    queue = FairQueue(seats=1)
+    seat = Seat(queue, A.name)
+
+    async def act() -> object:
+        await seat.take()
+        offload.on_behalf_of(A, seat)
+        try:
+            return await offload.run(offload.LARGE, lambda: "mine")
+        finally:
+            seat.give_back()
+
+    async with busy():
+        mine = asyncio.create_task(act())
+        await settle()
+        await queue.take(B.name)
+        others = job(lambda: "other", B)
+        await settle()
+    assert await others == "other"
+    assert not mine.done()
+    queue.give_back()
+    assert await mine == "mine"
+    assert queue.free == 1
 
 
 @pytest.mark.parametrize("user", [None, MASTER], ids=["process", "administrator"])
 async def test_the_process_and_administrators_are_never_refused(user: UserInfo | None) -> None:
     async with busy():
-        waiting = [job(lambda: 1, user) for _ in range(offload.WAITING + 1)]
+        waiting = [job(lambda: 1, user) for _ in range(offload.WAITING_PER_USER + 1)]
         await settle()
-    assert await asyncio.gather(*waiting) == [1] * (offload.WAITING + 1)
+    assert await asyncio.gather(*waiting) == [1] * (offload.WAITING_PER_USER + 1)
 
 
 async def test_what_is_large_does_not_wait_for_what_is_huge() -> None:
@@ -149,14 +225,30 @@ async def test_a_tenant_who_reads_much_is_refused_and_nobody_else(
         return asyncio.create_task(client(method, path, accept=accept))
 
     async with busy(), busy(offload.HUGE):
-        asked = [ask(mine) for _ in range(offload.WAITING_PER_USER + 3)]
+        waiting = [job(lambda: None, A) for _ in range(offload.WAITING_PER_USER - 1)]
+        await settle()
+        asked = [ask(mine) for _ in range(4)]
         await settle()
         refused = [task.result() for task in asked if task.done()]
         assert [(answer.status, answer.headers["Retry-After"]) for answer in refused] == [(429, "1")] * 3
         asked.append(ask(other))
         await settle()
-    answers = await asyncio.gather(*asked)
-    assert sorted(answer.status for answer in answers) == [200] * (offload.WAITING_PER_USER + 1) + [429] * 3
+    await asyncio.gather(*waiting)
+    assert sorted(answer.status for answer in await asyncio.gather(*asked)) == [200] * 2 + [429] * 3
+
+
+async def test_large_requests_that_wait_leave_their_seats_to_small_ones(tenants: ApiServer) -> None:
+    traffic = Traffic(FairQueue(seats=2, per_user=2))
+    mine, other = Client(tenants, A, traffic), Client(tenants, B, traffic)
+    async with busy(), busy(offload.HUGE):
+        asked = []
+        for number in range(20):
+            asked.append(asyncio.create_task(mine("POST", MAPS, large(f"m{number}"))))
+            await settle()
+        assert not any(task.done() for task in asked)
+        for client in (mine, other):
+            assert (await client("GET", f"{MAPS}/unknown")).status == 404
+    assert [answer.status for answer in await asyncio.gather(*asked)] == [201] * 20
 
 
 async def test_refusals_of_a_turn_are_counted(tenants: ApiServer) -> None:
@@ -164,22 +256,23 @@ async def test_refusals_of_a_turn_are_counted(tenants: ApiServer) -> None:
     mine = Client(tenants, A, traffic)
     assert (await mine("POST", MAPS, large("m"))).status == 201
     async with busy(), busy(offload.HUGE):
-        asked = [asyncio.create_task(mine("GET", MAPS, accept=YAML)) for _ in range(offload.WAITING_PER_USER + 1)]
+        waiting = [job(lambda: None, A) for _ in range(offload.WAITING_PER_USER)]
         await settle()
+        assert (await mine("GET", MAPS, accept=YAML)).status == 429
         assert traffic.metrics.rejected == 1
-    await asyncio.gather(*asked)
+    await asyncio.gather(*waiting)
 
 
 async def test_a_write_that_has_happened_is_answered_with_json_rather_than_refused(tenants: ApiServer) -> None:
     mine = Client(tenants, A)
     assert (await mine("POST", MAPS, configmap("m", k="v" * (offload.LARGE // 2)))).status == 201
     async with busy(), busy(offload.HUGE):
-        asked = [asyncio.create_task(mine("GET", MAPS, accept=YAML)) for _ in range(offload.WAITING_PER_USER)]
+        waiting = [job(lambda: None, A) for _ in range(offload.WAITING_PER_USER)]
         await settle()
         patch = "application/merge-patch+json"
         answer = await mine("PATCH", f"{MAPS}/m", {"data": {"l": "w"}}, accept=YAML, content_type=patch)
         assert (answer.status, answer.content_type, decoded(answer)["data"]["l"]) == (200, "application/json", "w")
-    await asyncio.gather(*asked)
+    await asyncio.gather(*waiting)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from karmada.apiserver.audit import AuditLog, AuditRecord
 from karmada.apiserver.auth.model import Attributes, UserInfo
-from karmada.apiserver.fairness import FairQueue, Overloaded, never_waits
+from karmada.apiserver.fairness import FairQueue, Overloaded, Seat, never_waits
 from karmada.apiserver.metrics import RequestKey, RequestMetrics
 from karmada.apiserver.overload.deadlines import Deadlines
 from karmada.apiserver.overload.watches import WatchBudget
@@ -128,29 +128,30 @@ def _record(visit: Visit, code: int) -> AuditRecord:
 class Running:
     """An ordinary request while it runs."""
 
-    __slots__ = ("_deadlines", "_kind", "_metrics", "_queue", "_seconds", "_task", "_user")
+    __slots__ = ("_deadlines", "_kind", "_metrics", "_seat", "_seconds", "_task")
 
     def __init__(self, metrics: RequestMetrics, queue: FairQueue, deadlines: Deadlines, visit: Visit, seconds: float):
         assert visit.user is not None
         self._metrics = metrics
-        self._queue = queue
         self._deadlines = deadlines
-        self._user = "" if never_waits(visit.user) else visit.user.name
+        self._seat = None if never_waits(visit.user) else Seat(queue, visit.user.name)
         verb = visit.attributes.verb if visit.attributes is not None else "get"
         self._kind = "readOnly" if verb in _READS else "mutating"
         self._seconds = seconds
         self._task: asyncio.Task[Any] | None = None
 
-    async def __aenter__(self) -> None:
-        if self._user:
+    async def __aenter__(self) -> Seat | None:
+        """The seat that the request has, if it needs one."""
+        if self._seat is not None:
             try:
-                await self._queue.take(self._user)
+                await self._seat.take()
             except Overloaded:
                 self._metrics.rejected += 1
                 raise
         self._metrics.inflight[self._kind] += 1
         if self._kind == "mutating":
             self._task = self._deadlines.begin(self._seconds)
+        return self._seat
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -158,8 +159,8 @@ class Running:
         self._metrics.inflight[self._kind] -= 1
         if kind is Overloaded:
             self._metrics.rejected += 1
-        if self._user:
-            self._queue.give_back()
+        if self._seat is not None:
+            self._seat.give_back()
         if self._task is not None and self._deadlines.end(self._task) and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
