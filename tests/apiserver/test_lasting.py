@@ -1,14 +1,18 @@
 """Answers that last: they end when whoever has them may not have them any more."""
 
+import gc
+from asyncio import Event
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
+from weakref import ref
 
 import pytest
 
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.http_dispatcher import HttpDispatcher
 from karmada.apiserver.lasting import AllowedChunks, AllowedStream, while_allowed
+from karmada.apiserver.requests.model import Call, Streamed
 from karmada.apiserver.requests.subresources.connect import Backends
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery.client import Client
@@ -16,6 +20,7 @@ from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, Proce
 from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
 from karmada.machinery.httpserver.upgraded import ENDED, Disconnected
 from karmada.machinery.transport import GroupVersionResource
+from karmada.standalone.as_user import AsUser
 
 RBAC = "rbac.authorization.k8s.io"
 BOB = UserInfo("bob", ("system:authenticated",))
@@ -126,3 +131,41 @@ async def test_who_is_in_a_pod_needs_all_rights_that_it_took_to_get_there(left: 
         answer.ended()
         assert (b"secret" in b"".join(connection.written)) == (len(left) == 2)
         assert connection.closed
+
+
+class Body(bytes):
+    """A body of which a test sees when it goes."""
+
+    def __init__(self, _: bytes) -> None:
+        self.kept = Event()
+
+
+class Endless:
+    """Answers requests to pods with something that lasts."""
+
+    async def proxy(self, call: Call) -> Streamed:
+        async def chunks() -> AsyncIterator[bytes]:
+            while True:
+                yield b"x"
+
+        return Streamed(200, chunks(), "text/plain")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/default/pods/p/proxy/x", "/api/v1/watch/pods"])
+@pytest.mark.parametrize("passed_on", [False, True], ids=["request", "in the name of a user"])
+async def test_an_answer_that_lasts_does_not_keep_the_body_of_its_request(path: str, passed_on: bool) -> None:
+    async with ApiServer(ApiServerOptions(backends=Backends(proxies={"pods": Endless()}))) as server:
+        await Client(server.direct(ADMIN)).resource(GroupVersionResource("", "v1", "pods")).create(POD, "default")
+        body = Body(b"b" * 100)
+        kept = ref(body.kept)
+        request = HttpRequest("GET", path, "", {}, body, ("127.0.0.1", 1), None)
+        del body
+        answer: Any
+        if passed_on:
+            answer = await AsUser(server)(request, path, ADMIN)
+        else:
+            answer = await HttpDispatcher(server.dispatcher, lambda _: ADMIN)(request)
+        request.body = b""  # as the connection does
+        gc.collect()
+        assert kept() is None
+        await answer.chunks.aclose()

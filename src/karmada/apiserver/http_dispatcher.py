@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from urllib.parse import parse_qsl
@@ -12,7 +12,7 @@ import orjson
 from karmada.apiserver.aggregation.services import ApiServices, Remote
 from karmada.apiserver.auth.model import ANONYMOUS, Attributes, UserInfo
 from karmada.apiserver.failures import internal
-from karmada.apiserver.lasting import AllowedChunks, while_allowed
+from karmada.apiserver.lasting import AllowedChunks, May, while_allowed
 from karmada.apiserver.outgoing import CallFailed
 from karmada.apiserver.overload.deadlines import request_seconds
 from karmada.apiserver.overload.proxying import ProxyBudget
@@ -121,27 +121,32 @@ class HttpDispatcher:
         else:
             verb = visit.verb = verb_of(request.method, path, params)
             visit.attributes = attributes_of(verb or request.method.lower(), path, params)
-        self._authorize(visit, user)
+        self._authorize(user, request.method, request.path, None if path is None else visit.attributes)
 
-    def _authorize(self, visit: Visit, user: UserInfo) -> None:
-        """Refuse what a user may not do."""
-        if visit.path is None:
-            self._dispatcher.authorize_page(user, visit.request.method, visit.request.path)
+    def _authorize(self, user: UserInfo, method: str, path: str, asked: Attributes | None) -> None:
+        """Refuse what a user may not do; a page that is no resource is known by its path."""
+        if asked is None:
+            self._dispatcher.authorize_page(user, method, path)
         else:
-            assert visit.attributes is not None
-            self._dispatcher.authorize(user, visit.attributes)
+            self._dispatcher.authorize(user, asked)
 
-    def _still_may(self, visit: Visit, call: Call | None) -> bool:
-        """Whether the requester may still have the answer that lasts."""
-        assert visit.requester is not None
-        try:
-            user = self._impersonate(visit.requester, visit.request.headers)
-            self._authorize(visit, user)
-            for attributes in call.required if call is not None else ():
-                self._dispatcher.authorize(user, attributes)
-        except Failure:
-            return False
-        return True
+    def _still_may(self, visit: Visit, required: Sequence[Attributes]) -> May:
+        """Whether the requester may still have the answer that lasts; keeps neither the request nor its body."""
+        requester, headers = visit.requester, visit.request.headers
+        asked = visit.request.method, visit.request.path, None if visit.path is None else visit.attributes
+        assert requester is not None
+
+        def may() -> bool:
+            try:
+                user = self._impersonate(requester, headers)
+                self._authorize(user, *asked)
+                for attributes in required:
+                    self._dispatcher.authorize(user, attributes)
+            except Failure:
+                return False
+            return True
+
+        return may
 
     async def _answer(self, request: HttpRequest, visit: Visit) -> HttpAnswer:
         call: Call | None = None
@@ -188,7 +193,7 @@ class HttpDispatcher:
             elif (close := getattr(answer.chunks, "aclose", None)) is not None:
                 await close()
             raise
-        may = partial(self._still_may, visit, call)
+        may = self._still_may(visit, call.required if call is not None else ())
         if isinstance(answer, Upgrade):
             answer.serve = while_allowed(answer.serve, may)
         else:
@@ -247,6 +252,7 @@ class HttpDispatcher:
         return _UNAVAILABLE
 
     async def _watch(self, call: Call, visit: Visit) -> StreamResponse:
+        call.body = b""  # It says nothing, and would be kept for as long as the watch lasts.
         ended = self._traffic.stay(visit)
         try:
             watch = await self._dispatcher.pipeline.watch(call)

@@ -31,6 +31,7 @@ class AsUser:
             request.method, path, request.query, headers, request.body, request.peer, None, user.name, user=user
         )
         answer = await self._dispatch(inner)
+        inner.body = b""  # What is sent after this, perhaps for hours, does not need it any more.
         if isinstance(answer, HttpResponse):
             body = answer.body if answer.pieces is None else b"".join(answer.pieces.parts)
             return Answer(answer.status, body, answer.content_type, _joined(answer.headers))
