@@ -2,7 +2,7 @@
 
 import gc
 from asyncio import Event
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from typing import Any
 from weakref import ref
@@ -17,7 +17,7 @@ from karmada.apiserver.requests.subresources.connect import Backends
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery.client import Client
 from karmada.machinery.httpserver.backends import ExecRequest, ExitStatus, ProcessStreams
-from karmada.machinery.httpserver.model import ByteStream, HttpRequest, Upgrade
+from karmada.machinery.httpserver.model import ByteStream, CutOff, HttpRequest, Upgrade
 from karmada.machinery.httpserver.upgraded import ENDED, Disconnected
 from karmada.machinery.transport import GroupVersionResource
 from karmada.standalone.as_user import AsUser
@@ -53,7 +53,7 @@ class Recorded:
         self.closed = True
 
 
-async def test_a_body_ends_and_is_closed_with_the_right_to_it() -> None:
+async def test_a_body_is_cut_off_and_closed_with_the_right_to_it() -> None:
     closed = []
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -67,8 +67,21 @@ async def test_a_body_ends_and_is_closed_with_the_right_to_it() -> None:
     body = AllowedChunks(chunks(), may)
     assert await anext(body) == b"one"
     may.held = False
-    assert [chunk async for chunk in body] == []
+    with pytest.raises(CutOff):
+        await anext(body)
     assert closed == [True]
+
+
+async def test_a_body_is_cut_off_between_the_parts_of_an_item() -> None:
+    async def chunks() -> AsyncIterator[Iterable[bytes]]:
+        yield (b"one", b"two")
+
+    may = Allowed()
+    parts = iter(await anext(AllowedChunks(chunks(), may)))
+    assert next(parts) == b"one"
+    may.held = False
+    with pytest.raises(CutOff):
+        next(parts)
 
 
 async def test_nothing_passes_on_a_connection_whose_client_lost_the_right_to_it() -> None:

@@ -2,12 +2,12 @@
 agents' tunnels, and what other servers stream.
 
 Whatever passes in either direction, the authoriser is asked first; it answers from memory. Whoever has lost the right
-gets the end instead. Credentials are not looked at again: they may expire meanwhile, as with any Kubernetes.
+is cut off. Credentials are not looked at again: they may expire meanwhile, as with any Kubernetes.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
-from karmada.machinery.httpserver.model import ByteStream
+from karmada.machinery.httpserver.model import ByteStream, CutOff
 from karmada.machinery.httpserver.upgraded import ENDED, Disconnected
 
 May = Callable[[], bool]
@@ -15,7 +15,7 @@ Serve = Callable[[ByteStream], Awaitable[None]]
 
 
 class AllowedChunks:
-    """A streamed body that ends when its reader may not have it any more."""
+    """A streamed body that is cut off when its reader may not have it any more."""
 
     def __init__(self, chunks: AsyncIterator[bytes | Iterable[bytes]], may: May) -> None:
         self._chunks = chunks
@@ -26,10 +26,22 @@ class AllowedChunks:
 
     async def __anext__(self) -> bytes | Iterable[bytes]:
         chunk = await anext(self._chunks)
-        if not self._may():
+        try:
+            self._check()
+        except CutOff:
             await self.aclose()
-            raise StopAsyncIteration
-        return chunk
+            raise
+        return chunk if isinstance(chunk, bytes) else self._parts(chunk)
+
+    def _parts(self, parts: Iterable[bytes]) -> Iterator[bytes]:
+        """Parts that are made while they are written, which takes as long as their reader likes."""
+        for part in parts:
+            self._check()
+            yield part
+
+    def _check(self) -> None:
+        if not self._may():
+            raise CutOff("the client may not have this answer any more")
 
     async def aclose(self) -> None:
         """Nobody reads on."""

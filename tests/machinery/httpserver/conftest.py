@@ -1,13 +1,13 @@
 """A running server, and raw sockets to talk to it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
 
 from karmada.machinery.httpserver.connection import Timeouts
-from karmada.machinery.httpserver.model import Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
+from karmada.machinery.httpserver.model import CutOff, Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
 from karmada.machinery.httpserver.server import HttpServer
 
 
@@ -18,6 +18,7 @@ class Recorder:
     requests: list[HttpRequest] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+    failures: list[Exception] = field(default_factory=list)
 
     async def __call__(self, request: HttpRequest) -> HttpAnswer:
         self.requests.append(request)
@@ -27,6 +28,8 @@ class Recorder:
             raise RuntimeError("broken on purpose")
         if request.path == "/stream":
             return StreamResponse(200, self.stream())
+        if request.path in ("/cut", "/cut/parts"):
+            return StreamResponse(200, cut_off(request.path == "/cut/parts"))
         if request.path == "/big":
             return HttpResponse(200, b"b" * 1_000_000)
         return HttpResponse(200, f"{request.method} {request.path}".encode(), "text/plain")
@@ -38,6 +41,19 @@ class Recorder:
             yield b"two\n"
         finally:
             self.closed.set()
+
+
+async def cut_off(parts: bool) -> AsyncIterator[bytes | Iterator[bytes]]:
+    """A body without an end."""
+
+    def cut() -> Iterator[bytes]:
+        yield b"one\n"
+        raise CutOff
+
+    if parts:
+        yield cut()
+    yield b"one\n"
+    raise CutOff
 
 
 @dataclass
@@ -77,7 +93,9 @@ async def serve(recorder: Recorder) -> AsyncIterator[Serve]:
     clients: list[Client] = []
 
     async def start(handler: Handler | None = None, timeouts: Timeouts | None = None) -> Connect:
-        server = HttpServer(handler or recorder, timeouts=timeouts, failed=lambda request, error: None)
+        server = HttpServer(
+            handler or recorder, timeouts=timeouts, failed=lambda _, error: recorder.failures.append(error)
+        )
         port = await server.listen("127.0.0.1", 0)
         servers.append(server)
 

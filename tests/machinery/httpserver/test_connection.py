@@ -99,6 +99,15 @@ async def test_a_stream_is_chunked_and_goes_on_after_back_pressure(serve, record
     assert (await client.answer())[0] == 200
 
 
+@pytest.mark.parametrize("path", [b"/cut", b"/cut/parts"])
+async def test_a_stream_that_is_cut_off_has_no_end_and_is_no_failure(serve, recorder, path):
+    client = await (await serve())()
+    client.send(b"GET %b HTTP/1.1\r\nHost: h\r\n\r\n" % path)
+    await client.until(b"\r\n\r\n")
+    assert await client.rest() == b"4\r\none\n\r\n"
+    assert not recorder.failures
+
+
 @pytest.mark.parametrize("leave", ["close", "half close"])
 async def test_a_stream_ends_when_the_client_leaves(serve, recorder, leave):
     client = await (await serve())()

@@ -27,6 +27,7 @@ from karmada.machinery.httpserver import encoding
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import (
     PIECE,
+    CutOff,
     Handler,
     HttpAnswer,
     HttpRequest,
@@ -494,6 +495,8 @@ class HttpConnection(asyncio.Protocol):
             # A graceful end of the server finishes the body properly; a vanished client gets nothing.
             complete = self._last
             raise
+        except CutOff:
+            pass
         except Exception as error:
             self._server.failed(request, error)
         finally:

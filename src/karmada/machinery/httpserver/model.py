@@ -65,10 +65,14 @@ class HttpResponse(msgspec.Struct, eq=False):
     """Instead of a body."""
 
 
+class CutOff(ConnectionError):
+    """Stops a streamed answer before its end: the connection closes, so that the client sees that it has not all."""
+
+
 class StreamResponse(msgspec.Struct, eq=False):
     """A chunked answer; each item is written at once, one of several parts as they are made.
 
-    Closed early when the client goes away.
+    Closed early when the client goes away; `CutOff` and failures leave it incomplete.
     """
 
     status: int
