@@ -137,6 +137,18 @@ async def test_no_large_body_is_decoded_on_the_event_loop(server: ApiServer, sen
     assert not left & {f"{base}/{NAME}/scale" for base in (DEPLOYMENTS, WIDGETS)}
 
 
+@pytest.mark.parametrize("body", [b"{a: [%b1]}", b'{"a":1,"a":[%b1]}'], ids=["flow", "repeated"])
+async def test_what_is_applied_and_only_looks_like_json_counts_as_yaml(sender: Sender, body: bytes) -> None:
+    route = Route("patch", "/api/v1/namespaces/default/configmaps/a", True)
+    body %= b"1," * (offload.LARGE // offload.EXPENSIVE // 2)
+    async with no_other_thread():
+        answer = asyncio.create_task(sender.send(route, PatchType.APPLY.value, body))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not answer.done()
+    assert (await answer).status == 400
+
+
 async def test_bodies_of_what_is_not_stored_are_bounded(server: ApiServer, sender: Sender) -> None:
     async with no_other_thread():
         for route in routes(server):

@@ -76,19 +76,19 @@ async def configuration(context: Context, call: Call) -> JSONObject:
 
 async def read(call: Call) -> JSONObject:
     """The configuration in the body, YAML or JSON, of any kind; the loop goes on meanwhile if it is large."""
-    return await offload.run(offload.size_of(call), _tree, call)
-
-
-def _tree(call: Call) -> JSONObject:
-    body: Any = call.body
-    if isinstance(body, bytes):
+    body, tree = call.body, None
+    if not isinstance(body, bytes):
+        tree = body
+    elif body[:1] == b"{":
+        tree = await offload.run(offload.size_of(call), bodies.plain_json, body)
+    if tree is None and isinstance(body, bytes):
         try:
-            body = bodies.configuration(body)
+            tree = await offload.run(offload.size_of(call, as_yaml=True), bodies.configuration, body)
         except ValueError as error:
             raise bad_request(f"error decoding YAML: {error}") from None
-    if not isinstance(body, dict):
+    if not isinstance(tree, dict):
         raise bad_request("error decoding YAML: a configuration must be an object")
-    return body
+    return tree
 
 
 def _spelt(api_version: Any) -> str:

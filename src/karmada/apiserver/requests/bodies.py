@@ -125,11 +125,18 @@ def _yaml(body: bytes, kind: str) -> Any:
         raise _unrecognized(kind, text, body) from None
 
 
-def configuration(body: bytes) -> Any:
-    """The tree of an applied configuration. What clients call YAML is JSON nearly always, which is read far sooner.
+def plain_json(body: bytes) -> Any:
+    """The tree of an applied configuration if that is JSON without repeated members, which is read far sooner than YAML
+    and is what clients send nearly always; else None."""
+    try:
+        decoded = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return None if _may_repeat(body, decoded) else _whole(decoded)
 
-    Raises `ValueError`.
-    """
+
+def configuration(body: bytes) -> Any:
+    """The tree of any applied configuration; raises `ValueError`."""
     from karmada.api import yaml
 
     if body.lstrip()[:1] == b"{":

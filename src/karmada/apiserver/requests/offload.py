@@ -108,9 +108,11 @@ def answering() -> None:
         request.begun = True
 
 
-def size_of(call: Call, stored: int = 0) -> int:
+def size_of(call: Call, stored: int = 0, as_yaml: bool = False) -> int:
     """The bytes that a call brought, or those of the stored object that it is about if they are more; of a call from
     outside, YAML and expressions that are compiled count for more.
+
+    What is applied counts as YAML if it has to be read `as_yaml`, or cannot be JSON.
     """
     body = call.body
     given = len(body) if isinstance(body, bytes) else 0
@@ -118,13 +120,13 @@ def size_of(call: Call, stored: int = 0) -> int:
         return max(given, stored)
     if call.served.type.group in _COMPILING:
         return EXPENSIVE * max(given, stored)
-    if isinstance(body, bytes) and _is_yaml(call.content_type, body):
+    if isinstance(body, bytes) and (as_yaml or _is_yaml(call.content_type, body)):
         given *= EXPENSIVE
     return max(given, stored)
 
 
 def _is_yaml(media: str, body: bytes) -> bool:
-    """Whether a body is read as YAML: of what is applied only what is no JSON."""
+    """Whether a body is read as YAML; what is applied may be JSON."""
     return "yaml" in media.lower() and not (body[:1] == b"{" and media.startswith("application/apply-patch"))
 
 
