@@ -1,6 +1,7 @@
 """The loop of the controllers: every key is worked on, none twice at the same time, failures again."""
 
 import asyncio
+from contextvars import ContextVar
 
 import pytest
 
@@ -121,3 +122,19 @@ async def test_others_have_their_turn_between_keys_that_take_long_without_waitin
     counting.cancel()
     await worker.stop()
     assert len(set(seen)) == 8
+
+
+async def test_a_key_is_not_worked_on_in_the_name_of_whoever_adds_it():
+    on_behalf_of: ContextVar[str] = ContextVar("on_behalf_of", default="the process")
+    found: list[str] = []
+
+    async def process(key: str) -> None:
+        found.append(on_behalf_of.get())
+
+    worker: Worker[str] = Worker("test", process)
+    worker.start()
+    on_behalf_of.set("a user")
+    worker.add("key")
+    await settle()
+    await worker.stop()
+    assert found == ["the process"]

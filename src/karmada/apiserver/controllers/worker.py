@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Hashable
+from contextvars import Context
 from typing import Generic, Protocol, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -89,7 +90,8 @@ class Worker(Generic[K]):
     def _feed(self) -> None:
         """Start as many tasks as there is work and room for."""
         while self._running and self._queue and len(self._tasks) < self._width:
-            task = asyncio.get_running_loop().create_task(self._work(), name=self._name)
+            # Whoever added the key, as with a request, the work is the process's own.
+            task = asyncio.get_running_loop().create_task(self._work(), name=self._name, context=Context())
             self._tasks.add(task)
             task.add_done_callback(self._ended)
             # The task takes its key when it first runs; one per key that waits is enough.
