@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
+from contextvars import ContextVar
 
 import pytest
 from tests.apiserver.requests.test_many_watchers import MAPS, METADATA, TOKENS, follow_one
@@ -73,3 +74,13 @@ async def test_only_the_newest_lines_are_kept():
     for name in ("a", "b", "a", "c", "a", "b"):
         await line(name)
     assert made == ["a", "b", "c", "b"]
+
+
+async def test_a_line_is_made_for_everybody_and_not_in_the_turn_of_who_watches_first():
+    user: ContextVar[bytes] = ContextVar("user", default=b"nobody")
+    user.set(b"alice")
+
+    async def make() -> bytes:
+        return user.get()
+
+    assert await Conversions().line("a", 1, make) == b"nobody"

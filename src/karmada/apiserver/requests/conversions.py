@@ -5,7 +5,9 @@ Watchers of a place are shown the same event within moments, so that only the ne
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Coroutine, Hashable
+from contextvars import Context
+from typing import Any
 
 SIZE = 16 * 1024 * 1024
 _ENTRY = 512
@@ -21,7 +23,7 @@ class Conversions:
         """Lines with the bytes that each keeps, the one used longest ago first."""
         self._making: dict[Hashable, asyncio.Future[bytes | None]] = {}
 
-    async def line(self, key: Hashable, source: int, make: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def line(self, key: Hashable, source: int, make: Callable[[], Coroutine[Any, Any, bytes]]) -> bytes:
         """The line of a key that keeps an object of `source` bytes; made unless it is known."""
         while (made := self._making.get(key)) is not None:
             await asyncio.wait((made,))
@@ -34,7 +36,8 @@ class Conversions:
         made = self._making[key] = asyncio.get_running_loop().create_future()
         line = None
         try:
-            line = await make()
+            # A line is everybody's: it waits for nobody's turn with large requests.
+            line = await asyncio.create_task(make(), context=Context())
             self._keep(key, line, source + len(line) + _ENTRY)
             return line
         finally:
