@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.growth import work
 from tests.scheduler.facts import AGGREGATED, DUPLICATED, DYNAMIC, STATIC, Tree, binding, cluster
 
 from karmada.api.cluster.v1alpha1 import Cluster
@@ -23,7 +24,7 @@ from karmada.scheduler.core.estimation import Capacity, demands_of, model_nodes
 from karmada.scheduler.core.grouping import ClusterGroup, Scale, choose
 from karmada.scheduler.core.request import Settings
 from karmada.scheduler.core.selection import with_room
-from karmada.scheduler.core.simulation import MOST_STEPS, Amounts, Demand, Simulation
+from karmada.scheduler.core.simulation import MOST_AMOUNTS, Amounts, Demand, Simulation
 from karmada.scheduler.core.snapshot import Snapshot
 
 # Amounts and capacity.
@@ -200,10 +201,24 @@ def test_demands_that_fill_nodes_apart_are_placed_in_some_steps() -> None:
     assert simulation((2**40, 10)).sets(demands, 2**60) == 2**40
 
 
-def test_no_more_steps_are_taken_than_a_cluster_is_worth() -> None:
-    nodes = [(1, {"cpu": 10 + number % 7, "pods": 10}) for number in range(MOST_STEPS)]
-    demands = [demand(3, 4), demand(1, 5)]
-    assert 1000 < Simulation(nodes).sets(demands, 2**60) <= MOST_STEPS
+@pytest.mark.parametrize("parts", [5, 20, 60])
+def test_no_more_work_is_done_than_a_cluster_is_worth(parts: int) -> None:
+    """Nodes that sets leave unlike each other are looked at by every demand."""
+    nodes = simulation(*((10**9, 10**4 * 2**grade) for grade in range(9)))
+    demands = [demand(1 + number % 3, 50 + number * 37 % 350) for number in range(parts)]
+    assert work(lambda: nodes.sets(demands, 2**60)).calls < 10 * MOST_AMOUNTS
+
+
+def test_beyond_that_at_least_as_many_sets_fit_as_are_found() -> None:
+    """One fits into each node."""
+    nodes = Simulation((1, {"cpu": 4, "pods": 10}) for _ in range(MOST_AMOUNTS))
+    assert 1000 < nodes.sets([demand(1, 1), demand(1, 3)], 2**60) < MOST_AMOUNTS
+
+
+def test_the_first_set_is_placed_whatever_it_takes() -> None:
+    count = MOST_AMOUNTS // 2
+    nodes = Simulation((1, {"cpu": 10, "pods": 10}) for _ in range(count))
+    assert nodes.sets([demand(count, 10)], 2**60) == 1
 
 
 def test_sets_are_placed_whole_up_to_a_limit() -> None:

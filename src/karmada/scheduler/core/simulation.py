@@ -5,11 +5,12 @@ demands are placed many at once, too: the result is that of placing them one aft
 """
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 Amounts = dict[str, int]
-MOST_STEPS = 20_000
-"""Steps in which sets are placed: ten thousand nodes of which no two are alike take no more."""
+MOST_AMOUNTS = 60_000
+"""Amounts that are compared or copied to place sets after the first: some 50 ms."""
 
 
 class Demand(NamedTuple):
@@ -45,6 +46,8 @@ class Simulation:
 
     def __init__(self, nodes: Iterable[tuple[int, Amounts]]) -> None:
         self._nodes = [_Nodes(place, count, free) for place, (count, free) in enumerate(nodes) if count > 0]
+        self._budget: float = inf
+        """Amounts that may still be compared or copied. Nothing more is placed when it is below zero."""
 
     def room(self, demand: Demand) -> int:
         """How many replicas fit at most, without placing any."""
@@ -58,6 +61,9 @@ class Simulation:
         """Place replicas from an entry on; the entry where the next one may fit, or -1 when not all did."""
         left = demand.replicas
         while left > 0 and index < len(self._nodes):
+            self._budget -= 1 + len(demand.needs)
+            if self._budget < 0:
+                break
             node = self._nodes[index]
             if demand.nodes is not None and node.place not in demand.nodes:
                 index += 1
@@ -75,6 +81,7 @@ class Simulation:
         return index if left <= 0 else -1
 
     def _split(self, index: int, node: _Nodes, full: int, each: int, rest: int, needs: Amounts) -> None:
+        self._budget -= len(node.free)
         parts = []
         if full:
             parts.append(_Nodes(node.place, full, _less(node.free, needs, each)))
@@ -92,13 +99,14 @@ class Simulation:
     def sets(self, demands: Sequence[Demand], limit: int) -> int:
         """How many whole sets of demands can be placed one after another, up to a limit; this uses the nodes up.
 
-        Where it takes more than `MOST_STEPS`, which a cluster would have to make up, at least so many can.
+        At least so many can where more would take more than `MOST_AMOUNTS`, as with nodes that a cluster makes up. The
+        first set is placed whatever it takes, so that none is found only where none fits.
         """
         demands = [demand for demand in demands if demand.replicas > 0]
         # Nodes only fill up: what a demand did not fit into once it never fits into again.
         starts, count = [0] * len(demands), 0 if demands else limit
         mark: tuple[_Nodes, int] | None = None
-        for _ in range(MOST_STEPS):
+        while True:
             starts = [self._first(demand, start) for demand, start in zip(demands, starts, strict=True)]
             if count >= limit or max(starts) >= len(self._nodes):
                 break
@@ -118,11 +126,16 @@ class Simulation:
             if not placed:
                 break
             count += placed
+            self._budget = min(self._budget, MOST_AMOUNTS)
+        self._budget = inf
         return count
 
     def _first(self, demand: Demand, index: int) -> int:
-        """The first entry from one on that has room for a replica; behind the last if none has."""
+        """The first entry from one on with room for a replica; behind the last if none has or the budget is spent."""
         for place in range(index, len(self._nodes)):
+            self._budget -= 1 + len(demand.needs)
+            if self._budget < 0:
+                break
             node = self._nodes[place]
             if (demand.nodes is None or node.place in demand.nodes) and node.fits(demand.needs) > 0:
                 return place
