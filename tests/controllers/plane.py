@@ -164,8 +164,9 @@ def _member(storage):
     return ApiServer(ApiServerOptions(storage, now=VirtualClock().now))
 
 
-def make_hub(storage):
-    return ApiServer(ApiServerOptions(storage, apis=[LocalApi([cluster_type()])], now=VirtualClock().now))
+def make_hub(storage, clock=None):
+    now = (clock or VirtualClock()).now
+    return ApiServer(ApiServerOptions(storage, apis=[LocalApi([cluster_type()])], now=now))
 
 
 async def install_crds(client):

@@ -9,7 +9,7 @@ from collections import Counter
 from uuid import uuid4
 
 import pytest
-from tests.controllers.plane import CONFIG_MAPS, HUB, WORKS, Plane, on_a_plane
+from tests.controllers.plane import CONFIG_MAPS, HUB, WORKS, Plane, make_hub, on_a_plane
 
 from karmada.api import yaml
 from karmada.api.policy.v1alpha1 import OverridePolicy
@@ -65,7 +65,7 @@ def test_documents_that_take_long_are_overridden_with_turns_for_others(lines, ov
 
 async def _with_a_plane(scenario):
     """Work beside the loop takes time of which a virtual clock knows nothing."""
-    async with HUB.server() as hub, Supervisor(REAL) as supervisor:
+    async with make_hub(HUB.storage(), REAL) as hub, Supervisor(REAL) as supervisor:
         await scenario(Plane(hub, supervisor, REAL))
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
-from tests.controllers.plane import HUB, NAMESPACES, Plane, on_a_plane
+from tests.controllers.plane import HUB, NAMESPACES, Plane, make_hub, on_a_plane
 from tests.gateway.test_routes import ingress, path
 from tests.growth import Work, excess, grows, work
 
@@ -58,7 +58,7 @@ def test_what_a_table_needs_is_found_without_comparing_all_with_all() -> None:
 
 def test_a_large_table_is_made_beside_the_requests_and_not_again_at_once() -> None:
     async def scenario() -> None:
-        async with HUB.server() as hub, Supervisor(REAL) as supervisor:
+        async with make_hub(HUB.storage(), REAL) as hub, Supervisor(REAL) as supervisor:
             plane: Any = Plane(hub, supervisor, REAL)
             rules = [
                 {"host": f"h{n}", "http": {"paths": [{"pathType": "Prefix", **path(f"/{m}", "s")} for m in range(50)]}}

@@ -1,7 +1,6 @@
 """Background tasks: which failures are raised to whoever waits, and that stopping ends whatever a task does."""
 
 import asyncio
-from contextvars import ContextVar
 
 import pytest
 
@@ -40,17 +39,3 @@ async def test_a_task_that_fails_when_it_is_cancelled_is_not_started_again(failu
         await supervisor.stop()
     assert began == 1
     assert len(failures) == 1
-
-
-async def test_a_task_has_nothing_of_whoever_starts_it() -> None:
-    on_behalf_of: ContextVar[str] = ContextVar("on_behalf_of", default="the process")
-    found: list[str] = []
-
-    async def look() -> None:
-        found.append(on_behalf_of.get())
-
-    async with Supervisor() as supervisor:
-        on_behalf_of.set("a user")
-        supervisor.start("look", look)
-        await asyncio.sleep(0)
-    assert found == ["the process"]

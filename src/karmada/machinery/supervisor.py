@@ -8,7 +8,6 @@ it.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextvars import Context
 from random import Random
 from types import TracebackType
 
@@ -42,14 +41,11 @@ class Supervisor:
         await self.stop()
 
     def start(self, name: str, function: Callable[[], Awaitable[None]], *, restart: bool = True) -> None:
-        """Run a function in the background until it returns or `cancel` is called.
-
-        Nothing it does is done for whoever starts it: context variables have their defaults.
-        """
+        """Run a function in the background until it returns or `cancel` is called."""
         if name in self._tasks:
             raise ValueError(f"a task named {name!r} runs already")
         body = self._restarting(name, function) if restart else self._once(name, function)
-        task = asyncio.get_running_loop().create_task(body, name=name, context=Context())
+        task = asyncio.get_running_loop().create_task(body, name=name)
         self._tasks[name] = task
         task.add_done_callback(lambda _: self._tasks.pop(name, None))
 

@@ -3,6 +3,8 @@
 Bindings are followed once somebody asks for the view of templates: who never does pays nothing.
 """
 
+from contextvars import Context
+
 import msgspec
 
 from karmada.api import names
@@ -35,13 +37,17 @@ class Templates:
     async def loaded(self) -> None:
         """Return once all bindings are known; raises 503 when that takes long."""
         if self._followed is None:
-            self._followed = (self._informers.of(ResourceBinding), self._informers.of(ClusterResourceBinding))
+            # Whoever asks first, their tasks are everybody's: what they do is done in nobody's turn.
+            self._followed = Context().run(self._follow)
         for informer in self._followed:
             if not await informer.is_loaded():
                 failure = informer.reflector.failure
                 why = f" ({type(failure).__name__})" if failure is not None else ""
                 text = f"the {informer.type.resource} are being read{why}, and with them what is a copy; ask again"
                 raise unavailable(text)
+
+    def _follow(self) -> _Followed:
+        return self._informers.of(ResourceBinding), self._informers.of(ClusterResourceBinding)
 
     def uid(self, copy: Named, cluster: str) -> str:
         """The uid of the template whose copy an object of a cluster is; empty where it is no copy.

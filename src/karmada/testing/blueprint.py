@@ -45,10 +45,14 @@ class Blueprint:
 
     def server(self) -> ApiServer:
         """A new server, not started yet."""
+        return self._make(self.storage())
+
+    def storage(self) -> MemoryStorage:
+        """A new storage that holds what servers start from."""
         assert self._image is not None, "prepare comes first"
         storage = MemoryStorage()
         storage.start_from(self._image)
-        return self._make(storage)
+        return storage
 
     async def _furnished(self) -> Snapshot:
         storage = MemoryStorage()

@@ -13,7 +13,7 @@ from karmada.api import yaml
 from karmada.apiserver.auth.model import UserInfo
 from karmada.apiserver.fairness import FairQueue, Seat
 from karmada.apiserver.overload.traffic import Traffic
-from karmada.apiserver.requests import offload, reading
+from karmada.apiserver.requests import offload, reading, turns
 from karmada.apiserver.server import ADMIN, ApiServer, ApiServerOptions
 from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import HttpResponse
@@ -249,6 +249,28 @@ async def test_large_requests_that_wait_leave_their_seats_to_small_ones(tenants:
         for client in (mine, other):
             assert (await client("GET", f"{MAPS}/unknown")).status == 404
     assert [answer.status for answer in await asyncio.gather(*asked)] == [201] * 20
+
+
+async def test_changes_that_wait_for_one_object_leave_their_seats(tenants: ApiServer) -> None:
+    """Whoever has the turn with the object left its seat to wait for the thread, and needs one again."""
+    seats = FairQueue(seats=2)
+    traffic = Traffic(seats)
+    mine, other = Client(tenants, A, traffic), Client(tenants, B, traffic)
+    assert (await mine("POST", MAPS, large("m"))).status == 201
+    async with busy(), busy(offload.HUGE):
+        asked = []
+        for number in range(8):
+            body = {"metadata": {"labels": {"n": f"l{number}"}}}
+            patching = mine("PATCH", f"{MAPS}/m", body, content_type="application/merge-patch+json")
+            asked.append(asyncio.create_task(patching))
+            await settle()
+        async with asyncio.timeout(1):
+            assert (await other("GET", f"{MAPS}/unknown")).status == 404
+        asked.pop().cancel()
+        await settle()
+    async with asyncio.timeout(turns.SECONDS):
+        assert [answer.status for answer in await asyncio.gather(*asked)] == [200] * 7
+    assert (seats.free, len(tenants.context.turns)) == (2, 0)
 
 
 async def test_refusals_of_a_turn_are_counted(tenants: ApiServer) -> None:

@@ -108,6 +108,13 @@ def answering() -> None:
         request.begun = True
 
 
+def seat() -> Seat | None:
+    """The seat that the present request has, if it has one."""
+    request = _request.get()
+    found = request.seat if request is not None else None
+    return found if found is not None and found.taken else None
+
+
 def size_of(call: Call, stored: int = 0, as_yaml: bool = False) -> int:
     """The bytes that a call brought, or those of the stored object that it is about if they are more; of a call from
     outside, YAML and expressions that are compiled count for more.

@@ -65,6 +65,8 @@ async def one(call: Call, body: bytes, code: int = 200, revision: int | None = N
         return await written(call, code, body)
     if plain and view.form is Form.METADATA:
         return await written(call, code, _partial(call, body))
+    if revision is None:
+        offload.answering()  # What is done is not refused.
     return await tree(call, await decoded(served, body), code, len(body))
 
 

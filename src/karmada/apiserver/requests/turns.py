@@ -36,9 +36,13 @@ class Turns:
         """How many objects are being changed."""
         return len(self._present)
 
+    def is_taken(self, place: Place) -> bool:
+        """Whether the next one has to wait."""
+        return place in self._present
+
     async def take(self, place: Place) -> int:
         """A turn with an object, after all others who wait for one; it must be ended. Raises `TooManyWaiting`."""
-        return self._begun(place) if place not in self._present else await self._following(place)
+        return await self._following(place) if self.is_taken(place) else self._begun(place)
 
     def end(self, place: Place, turn: int) -> None:
         """Let the next one begin, unless it has not waited for this."""

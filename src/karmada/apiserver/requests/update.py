@@ -18,7 +18,7 @@ from karmada.apiserver.requests.create import create_missing
 from karmada.apiserver.requests.model import Answer, Call, Context
 from karmada.apiserver.requests.offload import LARGE
 from karmada.apiserver.requests.options import WriteOptions, admission_options, write_options
-from karmada.apiserver.requests.turns import TooManyWaiting
+from karmada.apiserver.requests.turns import Place, TooManyWaiting, Turns
 from karmada.apiserver.resources import FieldError, JSONObject
 from karmada.apiserver.schema.update_checks import CUSTOM, as_change, looks_at
 from karmada.apiserver.storage.base import Mismatch
@@ -129,13 +129,28 @@ async def changed(context: Context, change: Change) -> bytes:
     call, turns = change.call, context.turns
     place = (call.served.key, call.namespace, call.name)
     try:
-        turn = await turns.take(place)
+        turn = await _turn(turns, place)
     except TooManyWaiting:
         raise conflict(call.served.type.group, call.served.type.plural, call.name, _MODIFIED) from None
     try:
         return await _changed(context, change)
     finally:
         turns.end(place, turn)
+
+
+async def _turn(turns: Turns, place: Place) -> int:
+    """A turn with an object. Who has to wait leaves its seat meanwhile: whoever has the turn may need one to go on."""
+    seat = offload.seat() if turns.is_taken(place) else None
+    if seat is None:
+        return await turns.take(place)
+    seat.give_back()
+    turn = await turns.take(place)
+    try:
+        await seat.take(refusable=False)
+    except BaseException:
+        turns.end(place, turn)
+        raise
+    return turn
 
 
 async def _changed(context: Context, change: Change) -> bytes:
