@@ -21,9 +21,9 @@ from karmada.gateway.status import StatusWriter
 from karmada.gateway.upstream_routes import Find
 from karmada.machinery.client import Client
 from karmada.machinery.clock import REAL, Clock
-from karmada.machinery.httpserver.connection import Timeouts
 from karmada.machinery.httpserver.parsing import Limits
 from karmada.machinery.httpserver.server import HttpServer
+from karmada.machinery.httpserver.timeouts import Timeouts
 from karmada.machinery.informers.factory import InformerFactory
 from karmada.machinery.supervisor import Supervisor
 

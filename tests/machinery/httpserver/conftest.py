@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from karmada.machinery.httpserver.connection import Timeouts
 from karmada.machinery.httpserver.model import CutOff, Handler, HttpAnswer, HttpRequest, HttpResponse, StreamResponse
 from karmada.machinery.httpserver.server import HttpServer
+from karmada.machinery.httpserver.timeouts import Timeouts
 
 
 @dataclass

@@ -4,8 +4,8 @@ import gzip
 import pytest
 
 from karmada.machinery.httpserver import encoding
-from karmada.machinery.httpserver.connection import Timeouts
 from karmada.machinery.httpserver.model import HttpRequest, Upgrade
+from karmada.machinery.httpserver.timeouts import Timeouts
 
 GET = b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 

@@ -6,9 +6,9 @@ import ssl
 import pytest
 
 from karmada.apiserver.auth.pki import Authority, ensure_authority, ensure_serving, server_names
-from karmada.machinery.httpserver.connection import Timeouts
 from karmada.machinery.httpserver.model import HttpRequest, HttpResponse
 from karmada.machinery.httpserver.server import HttpServer
+from karmada.machinery.httpserver.timeouts import Timeouts
 from karmada.machinery.httpserver.tls import server_context
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"

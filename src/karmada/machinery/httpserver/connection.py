@@ -16,15 +16,11 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING, cast
 
-import orjson
-
 from karmada.machinery.httpserver import encoding
-from karmada.machinery.httpserver.failure import Failure
 from karmada.machinery.httpserver.model import (
     PIECE,
     CutOff,
@@ -36,6 +32,8 @@ from karmada.machinery.httpserver.model import (
     Upgrade,
 )
 from karmada.machinery.httpserver.parsing import SMALL, Parsed, Refusal, RequestParser
+from karmada.machinery.httpserver.refusals import CROWDED, FAILED, refused
+from karmada.machinery.httpserver.timeouts import Patience
 from karmada.machinery.httpserver.upgraded import ENDED, Disconnected, UpgradedStream, Wire
 
 if TYPE_CHECKING:
@@ -44,39 +42,8 @@ if TYPE_CHECKING:
 PIPELINE = 16
 WRITE_HIGH = 64 * 1024
 """Bytes in a socket's buffer that are not counted; writing waits while there are more."""
-_REASONS = {405: "MethodNotAllowed", 413: "RequestEntityTooLarge"}
-"""Refusals that clients expect as a Status."""
-_FAILED = HttpResponse(500, b"Internal Server Error", "text/plain; charset=utf-8")
-_CROWDED = HttpResponse(
-    429,
-    orjson.dumps(
-        Failure(
-            429,
-            "TooManyRequests",
-            "too many bytes of answers wait until clients read them: read those you asked for, then try again",
-            {"retryAfterSeconds": 1},
-        ).status()
-    ),
-    headers={"Retry-After": "1"},
-)
 LINGER = 2.0
 """Seconds to go on reading after a refusal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds a client may take."""
-
-    handshake: float = 10.0
-    head: float = 32.0
-    """From the first byte of a request to the end of its headers."""
-    body: float = 60.0
-    idle: float = 90.0
-    """Between requests of a kept-alive connection."""
-    write: float = 60.0
-    """In arrears with reading while the server has something to send."""
-    slowest: float = 64 * 1024
-    """Bytes a second that a client has to read at least, in the long run."""
 
 
 class _State(Enum):
@@ -107,12 +74,10 @@ class HttpConnection(asyncio.Protocol):
         "_patience",
         "_paused",
         "_queue",
-        "_sent",
         "_server",
         "_state",
         "_stream",
         "_task",
-        "_turned",
         "_wake",
         "client",
         "deadline",
@@ -129,12 +94,7 @@ class HttpConnection(asyncio.Protocol):
         """Where the task waits for a request."""
         self._can_write: asyncio.Future[None] | None = None
         """Where the task waits for the socket; present exactly while writing is paused."""
-        self._patience = server.timeouts.write
-        """Seconds for which writing may still wait."""
-        self._turned = 0.0
-        """When writing was last paused or resumed."""
-        self._sent = 0
-        """Bytes written since the last pause."""
+        self._patience = Patience(server.timeouts)
         self._paused = False
         self._part = _Part.NONE
         self._last = False
@@ -214,25 +174,13 @@ class HttpConnection(asyncio.Protocol):
         """The socket's buffer is full."""
         if self._can_write is None:
             self._can_write = self._server.loop.create_future()
-            now = self._server.loop.time()
-            timeouts = self._server.timeouts
-            regained = now - self._turned + self._sent / timeouts.slowest
             # What is upgraded keeps no more than the socket's buffer, however slowly it is read.
-            regained = inf if self._state is _State.UPGRADED else regained
-            self._patience = min(self._patience + regained, timeouts.write)
-            self._turned, self._sent = now, 0
-            self.deadline = now + self._patience
-
-    def note_sent(self, size: int) -> None:
-        """So many bytes were given to the socket: once it waits for the client again, these have been read."""
-        self._sent += size
+            self.deadline = self._patience.paused(self._server.loop.time(), self._state is _State.UPGRADED)
 
     def resume_writing(self) -> None:
         """The socket's buffer has room again."""
         waiter, self._can_write = self._can_write, None
-        now = self._server.loop.time()
-        self._patience -= now - self._turned
-        self._turned = now
+        self._patience.resumed(self._server.loop.time())
         self.deadline = inf
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
@@ -328,7 +276,7 @@ class HttpConnection(asyncio.Protocol):
     async def _answer(self, parsed: Parsed | Refusal) -> bool:
         """Answer one request; returns whether the connection goes on."""
         if isinstance(parsed, Refusal):
-            self._refuse(parsed.answer or _refused(parsed))
+            self._refuse(parsed.answer or refused(parsed))
             self.parser.close()
             await self._linger()
             return False
@@ -348,7 +296,7 @@ class HttpConnection(asyncio.Protocol):
             if parsed.upgrade:
                 await self._upgrade(answer)
             else:
-                self._refuse(_refused(Refusal(400, "Bad Request: no Connection: Upgrade")))
+                self._refuse(refused(Refusal(400, "Bad Request: no Connection: Upgrade")))
                 await answer.serve(ENDED)
         except ValueError as error:
             self._server.failed(request, error)
@@ -372,7 +320,7 @@ class HttpConnection(asyncio.Protocol):
             return await self._handler(request)
         except Exception as error:
             self._server.failed(request, error)
-            return _FAILED
+            return FAILED
 
     async def _send_whole(self, request: HttpRequest, answer: HttpResponse, keep_alive: bool) -> bool:
         """Write a whole answer; returns whether the connection goes on."""
@@ -384,7 +332,7 @@ class HttpConnection(asyncio.Protocol):
                 # It is done: who is refused with 429 does it again.
                 self.wire.abort()
                 return False
-            answer = _CROWDED
+            answer = CROWDED
         try:
             if _worth_packing(request, answer):
                 if answer.pieces is not None:
@@ -402,7 +350,7 @@ class HttpConnection(asyncio.Protocol):
                 head = self._head(answer, keep_alive)
             except ValueError as error:
                 self._server.failed(request, error)
-                answer = _FAILED
+                answer = FAILED
                 head = self._head(answer, keep_alive)
             return await self._write_whole(request, answer, head) and keep_alive
         finally:
@@ -430,7 +378,7 @@ class HttpConnection(asyncio.Protocol):
                 await self._drained()
                 if wire.is_closing():
                     return False
-                self.note_sent(len(data))
+                self._patience.note_sent(len(data))
                 wire.write(data)
         await self._drained()
         return True
@@ -448,7 +396,7 @@ class HttpConnection(asyncio.Protocol):
                 data = next(pieces, b"")
                 if not data:
                     return True
-                self.note_sent(len(data))
+                self._patience.note_sent(len(data))
                 wire.write(encoding.chunk(data) if chunked else data)
                 del data
                 await self._drained()
@@ -466,7 +414,7 @@ class HttpConnection(asyncio.Protocol):
         def flush() -> bool:
             if self._can_write is not None or not (data := answer.gathered()):
                 return False
-            self.note_sent(len(data))
+            self._patience.note_sent(len(data))
             wire.write(pacer.chunk(data) if chunked else data)
             return True
 
@@ -483,7 +431,7 @@ class HttpConnection(asyncio.Protocol):
                     elif len(data) > SMALL:
                         await self._write_pieces((data,), client, chunked)
                     elif data:
-                        self.note_sent(len(data))
+                        self._patience.note_sent(len(data))
                         wire.write(encoding.chunk(data) if chunked else data)
                     await self._drained()
                     previous, written = written, clock()
@@ -543,14 +491,6 @@ def _worth_packing(request: HttpRequest, answer: HttpResponse) -> bool:
     if size < encoding.GZIP_MINIMUM or "Content-Encoding" in answer.headers:
         return False
     return encoding.wants_gzip(request.headers.get("accept-encoding", ""), size, request.peer[0])
-
-
-def _refused(refusal: Refusal) -> HttpResponse:
-    reason = _REASONS.get(refusal.status)
-    if reason is not None:
-        failure = Failure(refusal.status, reason, refusal.message, {} if refusal.status == 405 else None)
-        return HttpResponse(refusal.status, orjson.dumps(failure.status()))
-    return HttpResponse(refusal.status, refusal.message.encode(), "text/plain; charset=utf-8")
 
 
 def peer_of(transport: asyncio.BaseTransport) -> tuple[str, int]:

@@ -16,11 +16,12 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from karmada.machinery.httpserver.connection import HttpConnection, Timeouts
+from karmada.machinery.httpserver.connection import HttpConnection
 from karmada.machinery.httpserver.encoding import DateHeader
 from karmada.machinery.httpserver.model import Handler, HttpRequest
 from karmada.machinery.httpserver.pacing import Pacer
 from karmada.machinery.httpserver.parsing import Admit, Limits, Room
+from karmada.machinery.httpserver.timeouts import Timeouts
 from karmada.machinery.httpserver.unsent import Unsent
 from karmada.machinery.listening import stop_accepting
 
