@@ -100,10 +100,15 @@ class _Stored(msgspec.Struct):
 _METADATA = msgspec.json.Decoder(_Stored)
 
 
+def raw_metadata(body: bytes) -> msgspec.Raw:
+    """The encoded metadata of a stored object, of which nothing else is read."""
+    return _METADATA.decode(body).metadata
+
+
 def _partial(call: Call, body: bytes) -> bytes:
-    """The PartialObjectMetadata of a stored object, of which nothing else is read."""
+    """The PartialObjectMetadata of a stored object."""
     head = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":' % call.view.version.encode()
-    return b"%b%b}" % (head, _METADATA.decode(body).metadata)
+    return b"%b%b}" % (head, raw_metadata(body))
 
 
 def table(call: Call, objects: Sequence[JSONObject], version: str, more: JSONObject | None = None) -> bytes:

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Hashable, Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-import msgspec
 import orjson
 
 from karmada.apiserver.failures import gone
@@ -231,16 +230,9 @@ async def _convert(call: Call, event: StoreEvent, first: bool) -> bytes:
 
 def _metadata_line(call: Call, event: StoreEvent) -> bytes:
     """The stored metadata as it is: nothing else of the object is read."""
-    metadata = _METADATA.decode(event.item.body).metadata
+    metadata = reading.raw_metadata(event.item.body)
     head = b'{"type":"%b","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":'
     return b"%b%b}}\n" % (head % (event.type.encode(), call.view.version.encode()), metadata)
-
-
-class _Stored(msgspec.Struct):
-    metadata: msgspec.Raw
-
-
-_METADATA = msgspec.json.Decoder(_Stored)
 
 
 def _line(call: Call, event: StoreEvent, obj: JSONObject, first: bool) -> bytes:
